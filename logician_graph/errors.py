@@ -5,8 +5,6 @@
     │   ├── NotFound            the id does not name anything (any more)
     │   └── Conflict            true, but not now: the thing is in another state
     ├── SettingsError           a setting is missing or unusable: name it, say where it comes from
-    ├── StorageError            a write or read failed: stop the run loudly
-    │   └── LostOwnership       another engine owns this run now: stop working on it, write nothing
     ├── ProviderError           the model provider could not serve the request
     │   ├── TransientProviderError   worth another try after ``retry_after`` seconds
     │   ├── ProviderUnavailable      tries are used up: end the run, the person may retry
@@ -17,6 +15,10 @@
     │   └── ModelNotReady            weights missing, damaged, loading or downloading: say which
     ├── DownloadError           weights could not be fetched or verified; what was fetched is kept
     └── SandboxError            the isolation level asked for cannot be had here
+
+Beside the tree stand ``storage.StorageError`` (a write or read failed: stop the run loudly) and its subclass
+``storage.LostOwnership`` (another engine owns this run now: stop working on it, write nothing); the storage room
+imports nothing from here.
 
 Messages say what happened and what to do next; values are quoted with ``!r``. Secrets never enter a message.
 """
@@ -42,14 +44,6 @@ class Conflict(UsageError):
 
 class SettingsError(LogicianError):
     """A setting is missing or unusable."""
-
-
-class StorageError(LogicianError):
-    """A write or read of the database or the home folder failed."""
-
-
-class LostOwnership(StorageError):
-    """Another engine owns this run now: stop working on it and write nothing."""
 
 
 class ProviderError(LogicianError):

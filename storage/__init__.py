@@ -1,0 +1,45 @@
+"""Storage: the tables, the one way to them, and the schema. Imports nothing of Logician's rooms.
+
+Everything durable goes through here: threads and messages, runs and their ledger, approvals, settings, rules,
+LangGraph checkpoints. The room keeps what it is told and raises when it cannot; it decides nothing.
+"""
+
+from storage.checkpoints import open_checkpoints
+from storage.database import Database, default_url
+from storage.errors import LostOwnership, StorageError
+from storage.ids import new_id, now
+from storage.preference_store import PreferenceStore
+from storage.preferences import Rule, Setting
+from storage.run_ledger import Change, RunLedger
+from storage.runs import Approval, Intent, Run, RunEvent, Worker
+from storage.schema import upgrade
+from storage.thread_store import ThreadStore, next_depth
+from storage.threads import Blob, Message, Thread
+from storage.worker_registry import WorkerRegistry
+
+__all__ = [
+    "Approval",
+    "Blob",
+    "Change",
+    "Database",
+    "Intent",
+    "LostOwnership",
+    "Message",
+    "PreferenceStore",
+    "Rule",
+    "Run",
+    "RunEvent",
+    "RunLedger",
+    "Setting",
+    "StorageError",
+    "Thread",
+    "ThreadStore",
+    "Worker",
+    "WorkerRegistry",
+    "default_url",
+    "new_id",
+    "next_depth",
+    "now",
+    "open_checkpoints",
+    "upgrade",
+]

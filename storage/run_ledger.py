@@ -1,0 +1,355 @@
+"""Reading and writing runs and their events: the ledger that everything on a page comes from.
+
+:meth:`RunLedger.commit` is the only way a running run writes: one :class:`Change` is one transaction, and it fails
+with ``LostOwnership`` when another engine took the run over. What is shown live is what was committed: listeners are
+called after the transaction, in order, with the events as stored.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, delete, func, insert, or_, text, update
+from sqlmodel import Session, col, select
+
+from storage.database import Database
+from storage.errors import LostOwnership, StorageError
+from storage.ids import now
+from storage.runs import Approval, Intent, Run, RunEvent
+from storage.threads import Blob, Message, Thread
+
+Listener = Callable[[str, Sequence[RunEvent], Sequence[Message]], None]
+"""Called with the run's id, the events just committed and the messages they refer to."""
+
+
+@dataclass(slots=True)
+class Change:
+    """Everything one step writes, in one transaction."""
+
+    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
+    """(type, data) pairs, numbered in this order."""
+    messages: list[Message] = field(default_factory=list[Message])
+    """New entries of the transcript. Ids are reserved beforehand, so results may be written in any order."""
+    leaf: tuple[str, str | None, str] | None = None
+    """(thread id, from, to): the thread's shown branch moves to ``to`` if it still stands at ``from``."""
+    intents: list[Intent] = field(default_factory=list[Intent])
+    settle: list[str] = field(default_factory=list[str])
+    """Call ids whose intent this change settles."""
+    approvals: list[Approval] = field(default_factory=list[Approval])
+    blobs: dict[str, str] = field(default_factory=dict[str, str])
+    """Texts by SHA-256; kept once."""
+    run: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Columns of the run to set."""
+
+
+class RunLedger:
+    """Runs, events, intents and approvals of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._listeners: list[Listener] = []
+        self._order = threading.Lock()
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Have ``listener`` called after every commit, in commit order per run; returns a function that stops it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    # Writing
+
+    def create(self, run: Run, messages: Sequence[Message], *, leaf_id: str | None = None) -> bool:
+        """Accept work: the run, what the person wrote and the ``run.queued`` event become durable together.
+
+        ``leaf_id`` moves the thread's shown branch (to the new message, or to the message that is answered again).
+        Returns False, having written nothing, when the thread has a run that is not done.
+        """
+        data = {"kind": run.kind, "thread_id": run.thread_id, "input_message_id": run.input_message_id}
+        with self._order:
+            with self.database.write() as session:
+                if run.thread_id is not None and _busy(session, run.thread_id):
+                    return False
+                session.add_all(messages)
+                session.flush()
+                session.add(run)
+                session.flush()
+                if run.thread_id is not None:
+                    values: dict[str, Any] = {"updated_at": now()}
+                    if leaf_id is not None:
+                        values["leaf_id"] = leaf_id
+                    session.execute(update(Thread).where(col(Thread.id) == run.thread_id).values(**values))
+                events = self._append(session, run.id, [("run.queued", data)])
+            self._publish(run.id, events, messages)
+        return True
+
+    def commit(self, run_id: str, change: Change, *, owner: str | None) -> list[RunEvent]:
+        """Write one step of a run. ``owner`` None is for what a person does from outside (answers, cancellation).
+
+        Raises ``LostOwnership`` when ``owner`` no longer owns the run; then nothing was written.
+        """
+        with self._order:
+            with self.database.write() as session:
+                events = self._append(session, run_id, change.events, owner=owner, values=change.run)
+                for sha256, content in change.blobs.items():
+                    if session.get(Blob, sha256) is None:
+                        session.add(Blob(sha256=sha256, text=content))
+                if change.messages:
+                    session.execute(insert(Message), [message.model_dump() for message in change.messages])
+                if change.leaf is not None:
+                    _move_leaf(session, *change.leaf)
+                if change.intents:
+                    session.execute(insert(Intent), [intent.model_dump() for intent in change.intents])
+                if change.settle:
+                    session.execute(
+                        update(Intent)
+                        .where(col(Intent.run_id) == run_id, col(Intent.call_id).in_(change.settle))
+                        .values(settled_at=now())
+                    )
+                if change.approvals:
+                    session.execute(insert(Approval), [approval.model_dump() for approval in change.approvals])
+            self._publish(run_id, events, change.messages)
+        return events
+
+    def _append(
+        self,
+        session: Session,
+        run_id: str,
+        events: Sequence[tuple[str, dict[str, Any]]],
+        *,
+        owner: str | None = None,
+        values: dict[str, Any] | None = None,
+    ) -> list[RunEvent]:
+        statement = update(Run).where(col(Run.id) == run_id)
+        if owner is not None:
+            statement = statement.where(col(Run.owner) == owner)
+        statement = statement.values(last_seq=col(Run.last_seq) + len(events), **(values or {}))
+        last = session.execute(statement.returning(col(Run.last_seq))).scalar_one_or_none()
+        if last is None:
+            if owner is None:
+                raise StorageError(f"There is no run {run_id!r}.")
+            raise LostOwnership(f"Run {run_id!r} no longer belongs to engine {owner!r}.")
+        at = now()
+        first = last - len(events) + 1
+        rows = [
+            RunEvent(run_id=run_id, seq=first + offset, at=at, type=kind, data=data)
+            for offset, (kind, data) in enumerate(events)
+        ]
+        if rows:
+            session.execute(insert(RunEvent), [row.model_dump() for row in rows])
+        return rows
+
+    def _publish(self, run_id: str, events: Sequence[RunEvent], messages: Sequence[Message]) -> None:
+        for listener in list(self._listeners):
+            listener(run_id, events, messages)
+
+    def claim(self, owner: str, *, run_id: str | None = None) -> Run | None:
+        """Take the oldest queued run (or just ``run_id``) for ``owner``; None when there is nothing to take."""
+        candidates = select(Run.id).where(
+            col(Run.status) == "queued", or_(col(Run.reserved_for).is_(None), col(Run.reserved_for) == owner)
+        )
+        if run_id is not None:
+            candidates = candidates.where(col(Run.id) == run_id)
+        candidates = candidates.order_by(col(Run.created_at), col(Run.id)).limit(1)
+        if not self.database.is_sqlite:
+            candidates = candidates.with_for_update(skip_locked=True)
+        with self.database.write() as session:
+            chosen = session.exec(candidates).first()
+            if chosen is None:
+                return None
+            run = session.get_one(Run, chosen)
+            run.status = "running"
+            run.owner = owner
+            run.attempt += 1
+            run.started_at = run.started_at or now()
+            session.add(run)
+            session.flush()
+            return run
+
+    def requeue(self, run_id: str, events: Sequence[tuple[str, dict[str, Any]]], *, statuses: Collection[str]) -> bool:
+        """Put a run back in the queue with ``events``, if its status is one of ``statuses``; False otherwise."""
+        with self._order:
+            with self.database.write() as session:
+                moved = cast(
+                    "CursorResult[Any]",
+                    session.execute(
+                        update(Run)
+                        .where(col(Run.id) == run_id, col(Run.status).in_(statuses))
+                        .values(status="queued", owner=None)
+                    ),
+                )
+                if moved.rowcount == 0:
+                    return False
+                written = self._append(session, run_id, events)
+            self._publish(run_id, written, [])
+        return True
+
+    def answer(self, approval_id: str, answer: dict[str, Any]) -> Approval:
+        """Make a person's answer durable and queue its run again. Exactly once: a second answer raises StorageError."""
+        with self._order:
+            with self.database.write() as session:
+                taken = cast(
+                    "CursorResult[Any]",
+                    session.execute(
+                        update(Approval)
+                        .where(col(Approval.id) == approval_id, col(Approval.state) == "open")
+                        .values(state="answered", answer=answer, answered_at=now())
+                    ),
+                )
+                if taken.rowcount == 0:
+                    raise StorageError(f"Request {approval_id!r} is not open: it was answered or withdrawn already.")
+                approval = session.get_one(Approval, approval_id, populate_existing=True)
+                event = ("approval.answered", {"approval_id": approval_id, "call_id": approval.call_id, **answer})
+                session.execute(
+                    update(Run)
+                    .where(col(Run.id) == approval.run_id, col(Run.status) == "waiting")
+                    .values(status="queued", owner=None)
+                )
+                events = self._append(session, approval.run_id, [event])
+            self._publish(approval.run_id, events, [])
+        return approval
+
+    def withdraw_approvals(self, run_id: str) -> None:
+        """Close what still waits for a person because the run ends."""
+        with self.database.write() as session:
+            session.execute(
+                update(Approval)
+                .where(col(Approval.run_id) == run_id, col(Approval.state) == "open")
+                .values(state="withdrawn", answered_at=now())
+            )
+
+    def drop_events(self, run_id: str, types: Collection[str]) -> None:
+        """Remove transient events of a run that is done."""
+        with self.database.write() as session:
+            session.execute(delete(RunEvent).where(col(RunEvent.run_id) == run_id, col(RunEvent.type).in_(types)))
+
+    # Reading
+
+    def get(self, run_id: str) -> Run | None:
+        """The run, or None."""
+        with self.database.read() as session:
+            return session.get(Run, run_id)
+
+    def of_thread(self, thread_id: str) -> list[Run]:
+        """All runs of a thread, oldest first."""
+        with self.database.read() as session:
+            return list(
+                session.exec(
+                    select(Run).where(col(Run.thread_id) == thread_id).order_by(col(Run.created_at), col(Run.id))
+                )
+            )
+
+    def many(self, run_ids: Collection[str]) -> dict[str, Run]:
+        """Runs by id."""
+        with self.database.read() as session:
+            return {run.id: run for run in session.exec(select(Run).where(col(Run.id).in_(run_ids)))}
+
+    def recent(
+        self, *, limit: int, offset: int = 0, statuses: Collection[str] = (), outcomes: Collection[str] = ()
+    ) -> list[Run]:
+        """Runs, newest first, optionally only some statuses or outcomes."""
+        query = select(Run).order_by(col(Run.created_at).desc(), col(Run.id).desc()).limit(limit).offset(offset)
+        if statuses:
+            query = query.where(col(Run.status).in_(statuses))
+        if outcomes:
+            query = query.where(col(Run.outcome).in_(outcomes))
+        with self.database.read() as session:
+            return list(session.exec(query))
+
+    def count_by_status(self) -> dict[str, int]:
+        """Number of runs per status."""
+        with self.database.read() as session:
+            rows = session.exec(select(Run.status, func.count()).group_by(col(Run.status))).all()
+        return dict(rows)
+
+    def unfinished(self, thread_id: str) -> list[Run]:
+        """Runs of a thread that are not done, oldest first."""
+        query = (
+            select(Run).where(col(Run.thread_id) == thread_id, col(Run.status) != "done").order_by(col(Run.created_at))
+        )
+        with self.database.read() as session:
+            return list(session.exec(query))
+
+    def running_elsewhere(self, owners_alive: Collection[str]) -> list[Run]:
+        """Running runs whose owner is not among ``owners_alive``."""
+        query = select(Run).where(
+            col(Run.status) == "running", or_(col(Run.owner).is_(None), col(Run.owner).not_in(owners_alive))
+        )
+        with self.database.read() as session:
+            return list(session.exec(query))
+
+    def events(self, run_id: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
+        """Events of a run with ``seq`` > ``after``, in order."""
+        query = (
+            select(RunEvent)
+            .where(col(RunEvent.run_id) == run_id, col(RunEvent.seq) > after)
+            .order_by(col(RunEvent.seq))
+        )
+        if limit is not None:
+            query = query.limit(limit)
+        with self.database.read() as session:
+            return list(session.exec(query))
+
+    def events_of(self, run_ids: Collection[str]) -> dict[str, list[RunEvent]]:
+        """Events of several runs, each in order."""
+        result: dict[str, list[RunEvent]] = {run_id: [] for run_id in run_ids}
+        query = (
+            select(RunEvent).where(col(RunEvent.run_id).in_(run_ids)).order_by(col(RunEvent.run_id), col(RunEvent.seq))
+        )
+        with self.database.read() as session:
+            for event in session.exec(query):
+                result[event.run_id].append(event)
+        return result
+
+    def intent(self, run_id: str, call_id: str) -> Intent | None:
+        """The intent of a call, or None when it was never decided on."""
+        with self.database.read() as session:
+            return session.get(Intent, (run_id, call_id))
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """The approval, or None."""
+        with self.database.read() as session:
+            return session.get(Approval, approval_id)
+
+    def approval_of_call(self, run_id: str, call_id: str) -> Approval | None:
+        """What a call waits for or got as an answer, or None when it never asked."""
+        with self.database.read() as session:
+            query = select(Approval).where(col(Approval.run_id) == run_id, col(Approval.call_id) == call_id)
+            return session.exec(query).first()
+
+    def approvals(self, *, state: str | None = None, run_id: str | None = None, limit: int = 200) -> list[Approval]:
+        """Approvals and questions, newest first."""
+        query = select(Approval).order_by(col(Approval.created_at).desc(), col(Approval.id).desc()).limit(limit)
+        if state is not None:
+            query = query.where(col(Approval.state) == state)
+        if run_id is not None:
+            query = query.where(col(Approval.run_id) == run_id)
+        with self.database.read() as session:
+            return list(session.exec(query))
+
+    def count_open_approvals(self) -> int:
+        """How many things wait for a person."""
+        with self.database.read() as session:
+            return session.exec(select(func.count()).select_from(Approval).where(col(Approval.state) == "open")).one()
+
+    def writable(self) -> bool:
+        """True when a write transaction can be opened and committed."""
+        with self.database.write() as session:
+            session.execute(text("UPDATE workers SET heartbeat_at = heartbeat_at WHERE id = ''"))
+        return True
+
+
+def _move_leaf(session: Session, thread_id: str, start: str | None, end: str) -> None:
+    session.execute(
+        update(Thread)
+        .where(col(Thread.id) == thread_id, col(Thread.leaf_id) == start)
+        .values(leaf_id=end, updated_at=now())
+    )
+
+
+def _busy(session: Session, thread_id: str) -> bool:
+    return (
+        session.exec(select(Run.id).where(col(Run.thread_id) == thread_id, col(Run.status) != "done").limit(1)).first()
+        is not None
+    )

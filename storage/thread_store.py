@@ -1,0 +1,187 @@
+"""Reading and writing threads and their messages. Messages are only ever added."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import delete, func, literal, or_, update
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, select
+
+from storage.database import Database
+from storage.ids import new_id, now
+from storage.runs import Run
+from storage.threads import Blob, Message, Thread
+
+
+class ThreadStore:
+    """Threads, messages and blobs of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    # Threads
+
+    def create(
+        self, *, title: str = "", workspace: str | None = None, model: str | None = None, mode: str | None = None
+    ) -> Thread:
+        """A new empty thread."""
+        at = now()
+        thread = Thread(
+            id=new_id(),
+            title=title,
+            created_at=at,
+            updated_at=at,
+            workspace=workspace,
+            model=model,
+            mode=mode,
+            titled_by="person" if title else "auto",
+        )
+        with self.database.write() as session:
+            session.add(thread)
+        return thread
+
+    def get(self, thread_id: str) -> Thread | None:
+        """The thread, deleted ones included, or None."""
+        with self.database.read() as session:
+            return session.get(Thread, thread_id)
+
+    def update(self, thread_id: str, **values: Any) -> bool:
+        """Set columns of a thread; False when there is no such thread."""
+        with self.database.write() as session:
+            found = session.execute(
+                update(Thread).where(col(Thread.id) == thread_id).values(**values).returning(col(Thread.id))
+            ).first()
+        return found is not None
+
+    def search(self, query: str = "", *, limit: int = 50, offset: int = 0) -> list[Thread]:
+        """Threads that are not deleted, newest first; with ``query``, those whose title or messages contain it."""
+        statement = select(Thread).where(col(Thread.deleted_at).is_(None))
+        if query.strip():
+            pattern = "%" + query.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+            in_messages = select(Message.thread_id).where(col(Message.text).ilike(pattern, escape="\\"))
+            statement = statement.where(
+                or_(col(Thread.title).ilike(pattern, escape="\\"), col(Thread.id).in_(in_messages))
+            )
+        statement = statement.order_by(col(Thread.updated_at).desc(), col(Thread.id).desc()).limit(limit).offset(offset)
+        with self.database.read() as session:
+            return list(session.exec(statement))
+
+    def count(self) -> int:
+        """Number of threads that are not deleted."""
+        with self.database.read() as session:
+            return session.exec(select(func.count()).select_from(Thread).where(col(Thread.deleted_at).is_(None))).one()
+
+    def purge(self, *, deleted_before: float) -> list[str]:
+        """Remove for good what was deleted before a time; returns the ids of those threads."""
+        with self.database.write() as session:
+            ids = list(
+                session.exec(
+                    select(Thread.id).where(
+                        col(Thread.deleted_at) < deleted_before,
+                        col(Thread.id).not_in(
+                            select(Run.thread_id).where(col(Run.status) != "done", col(Run.thread_id).is_not(None))
+                        ),
+                    )
+                )
+            )
+            if ids:
+                session.execute(delete(Run).where(col(Run.thread_id).in_(ids)))
+                session.execute(delete(Message).where(col(Message.thread_id).in_(ids)))
+                session.execute(delete(Thread).where(col(Thread.id).in_(ids)))
+        return ids
+
+    # Messages
+
+    def message(self, message_id: str) -> Message | None:
+        """The message, or None."""
+        with self.database.read() as session:
+            return session.get(Message, message_id)
+
+    def messages(self, message_ids: Collection[str]) -> dict[str, Message]:
+        """Messages by id."""
+        with self.database.read() as session:
+            return {
+                message.id: message for message in session.exec(select(Message).where(col(Message.id).in_(message_ids)))
+            }
+
+    def branch(self, leaf_id: str, *, limit: int | None = None) -> list[Message]:
+        """The last ``limit`` messages of the branch that ends in ``leaf_id``, oldest first; cost grows with ``limit``."""
+        with self.database.read() as session:
+            return _branch(session, leaf_id, limit)
+
+    def children(self, thread_id: str, parent_ids: Collection[str | None]) -> list[Message]:
+        """All messages of a thread whose parent is among ``parent_ids`` (None: the roots), oldest first."""
+        some = [parent for parent in parent_ids if parent is not None]
+        condition = col(Message.parent_id).in_(some)
+        if None in parent_ids:
+            condition = or_(condition, col(Message.parent_id).is_(None))
+        query = (
+            select(Message)
+            .where(col(Message.thread_id) == thread_id, condition)
+            .order_by(col(Message.created_at), col(Message.id))
+        )
+        with self.database.read() as session:
+            return list(session.exec(query))
+
+    def newest_leaf(self, message_id: str) -> str:
+        """The end of the branch through ``message_id``, always following the newest child."""
+        child = aliased(Message)
+        with self.database.read() as session:
+            current = message_id
+            while True:
+                following = session.exec(
+                    select(child.id)
+                    .where(child.parent_id == current)
+                    .order_by(col(child.created_at).desc(), col(child.id).desc())
+                    .limit(1)
+                ).first()
+                if following is None:
+                    return current
+                current = following
+
+    def all_messages(self, thread_id: str) -> list[Message]:
+        """Every message of a thread, every branch, in the order written."""
+        query = (
+            select(Message)
+            .where(col(Message.thread_id) == thread_id)
+            .order_by(col(Message.created_at), col(Message.id))
+        )
+        with self.database.read() as session:
+            return list(session.exec(query))
+
+    # Blobs
+
+    def put_blob(self, sha256: str, content: str) -> None:
+        """Keep a text under its hash; a second time does nothing."""
+        with self.database.write() as session:
+            if session.get(Blob, sha256) is None:
+                session.add(Blob(sha256=sha256, text=content))
+
+    def blobs(self, hashes: Collection[str]) -> dict[str, str]:
+        """Texts by hash."""
+        with self.database.read() as session:
+            return {blob.sha256: blob.text for blob in session.exec(select(Blob).where(col(Blob.sha256).in_(hashes)))}
+
+
+def _branch(session: Session, leaf_id: str, limit: int | None) -> list[Message]:
+    chain = (
+        select(col(Message.id).label("id"), col(Message.parent_id).label("parent_id"), literal(1).label("n"))
+        .where(col(Message.id) == leaf_id)
+        .cte("chain", recursive=True)
+    )
+    parent = aliased(Message)
+    step = select(col(parent.id), col(parent.parent_id), (chain.c.n + 1).label("n")).where(
+        col(parent.id) == chain.c.parent_id
+    )
+    if limit is not None:
+        step = step.where(chain.c.n < limit)
+    chain = chain.union_all(step)
+    query = select(Message).join(chain, col(Message.id) == chain.c.id).order_by(chain.c.n.desc())
+    return list(session.exec(query))
+
+
+def next_depth(parent: Message | None) -> int:
+    """Depth of a message below ``parent``."""
+    return 0 if parent is None else parent.depth + 1
