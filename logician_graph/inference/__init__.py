@@ -1,0 +1,62 @@
+"""Inference: which model, through which provider. Knows requests and replies, never runs, threads or storage.
+
+Importing this package is cheap: SDKs and model servers are imported when the first call needs them.
+"""
+
+from __future__ import annotations
+
+from logician_graph.inference.build import ProviderConfig, build_provider
+from logician_graph.inference.openai_compatible import EndpointOptions, OpenAICompatible
+from logician_graph.inference.pricing import LOCAL, Prices, cost_usd
+from logician_graph.inference.retry import RetryPolicy
+from logician_graph.inference.tokens import estimate_tokens
+from logician_graph.inference.types import (
+    ChatMessage,
+    ChatPart,
+    ChatRequest,
+    ChatResult,
+    FinishReason,
+    InvalidToolCall,
+    ModelInfo,
+    Provider,
+    ProviderCheck,
+    ReasoningDelta,
+    Retrying,
+    Role,
+    TextDelta,
+    ToolCall,
+    ToolCalling,
+    ToolCallProgress,
+    ToolSpec,
+    Usage,
+)
+
+__all__ = [
+    "LOCAL",
+    "ChatMessage",
+    "ChatPart",
+    "ChatRequest",
+    "ChatResult",
+    "EndpointOptions",
+    "FinishReason",
+    "InvalidToolCall",
+    "ModelInfo",
+    "OpenAICompatible",
+    "Prices",
+    "Provider",
+    "ProviderCheck",
+    "ProviderConfig",
+    "ReasoningDelta",
+    "RetryPolicy",
+    "Retrying",
+    "Role",
+    "TextDelta",
+    "ToolCall",
+    "ToolCallProgress",
+    "ToolCalling",
+    "ToolSpec",
+    "Usage",
+    "build_provider",
+    "cost_usd",
+    "estimate_tokens",
+]

@@ -1,0 +1,188 @@
+"""The HTTP side of an OpenAI-compatible endpoint: langchain-openai's client, read chunk by chunk.
+
+langchain-openai builds the client (headers, timeouts, proxies) and the payload (message conversion). The reply is read
+below ``astream``: per call that saves the SDK's second validation of every message sent and of every chunk received,
+which grows with the history (``benchmarks/provider_overhead.py`` has the numbers), and it keeps what ``astream`` drops:
+reasoning text, and tool calls whose deltas carry no index.
+
+Importing this module imports the SDK, about 1.5 s; ``openai_compatible`` does that at first use, in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, cast
+
+import openai
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_openai.chat_models.base import BaseChatOpenAI
+from openai import AsyncStream
+from pydantic import SecretStr
+
+from logician_graph.errors import ProviderError, TransientProviderError
+from logician_graph.inference.failures import from_status, quote
+from logician_graph.inference.types import ChatMessage
+from logician_graph.inference.wire import error_in_chunk, scrub
+
+Chunk = dict[str, Any]
+_NO_KEY = "none"
+
+
+class _Chunks(AsyncStream[Chunk]):
+    """A server-sent event stream whose items are the chunks as parsed JSON; ``complete`` once [DONE] was seen."""
+
+    complete: bool = False
+
+    async def __stream__(self) -> AsyncGenerator[Chunk]:
+        try:
+            async with aclosing(cast(AsyncGenerator[Any], self._iter_events())) as events:
+                async for event in events:
+                    if event.data.startswith("[DONE]"):
+                        self.complete = True
+                        return
+                    if event.data:
+                        yield event.json()
+        finally:
+            await self.response.aclose()
+
+
+class _Chat(BaseChatOpenAI):
+    """langchain-openai's model, reached below ``astream``."""
+
+    def payload(self, messages: Sequence[BaseMessage], **fields: Any) -> dict[str, Any]:
+        """The request body for ``messages``."""
+        body: dict[str, Any] = self._get_request_payload(list(messages), stream=True, **fields)  # pyright: ignore[reportUnknownMemberType]
+        return body
+
+
+class Endpoint:
+    """One endpoint with one key. Belongs to one event loop; serves many calls at once."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        shown_url: str,
+        api_key: SecretStr | None,
+        headers: Mapping[str, SecretStr],
+        connect_timeout_s: float,
+        first_token_timeout_s: float,
+        stall_timeout_s: float,
+    ) -> None:
+        self._shown_url = shown_url
+        self._first_token_timeout_s = first_token_timeout_s
+        self._stall_timeout_s = stall_timeout_s
+        self._secrets = tuple(
+            secret.get_secret_value() for secret in (api_key, *headers.values()) if secret is not None
+        )
+        timeout = openai.Timeout(
+            max(first_token_timeout_s, stall_timeout_s), connect=connect_timeout_s, pool=connect_timeout_s
+        )
+        self._http = openai.DefaultAsyncHttpxClient(timeout=timeout)
+        self._chat = _Chat(
+            model="unnamed",
+            base_url=base_url,
+            api_key=_asked_each_time(api_key),
+            max_retries=0,
+            use_responses_api=False,
+            timeout=cast(Any, timeout),
+            http_async_client=self._http,
+            default_headers={name: value.get_secret_value() for name, value in headers.items()},
+        )
+        self._client: openai.AsyncOpenAI = self._chat.root_async_client
+
+    async def stream(
+        self, model: str, messages: Sequence[ChatMessage], fields: Mapping[str, Any]
+    ) -> AsyncGenerator[Chunk]:
+        """The chunks of one completion. Raises an error of the tree; a stream without its end is transient."""
+        payload = self._chat.payload([_langchain(message) for message in messages], model=model, **fields)
+        payload["stream_options"] = {"include_usage": True}
+        finished = False
+        try:
+            async with asyncio.timeout(self._first_token_timeout_s):
+                chunks = await self._client.post(
+                    "/chat/completions", body=payload, cast_to=cast(Any, Chunk), stream=True, stream_cls=_Chunks
+                )
+            async with chunks, aclosing(chunks.__stream__()) as items:
+                limit = self._first_token_timeout_s
+                while True:
+                    try:
+                        async with asyncio.timeout(limit):
+                            chunk = await anext(items)
+                    except StopAsyncIteration:
+                        break
+                    limit = self._stall_timeout_s
+                    finished = finished or self._check(chunk)
+                    yield chunk
+                if not (finished or chunks.complete):
+                    raise TransientProviderError(f"{self._shown_url} ended its reply in the middle.")
+        except (openai.OpenAIError, TimeoutError, ValueError) as error:
+            raise self._typed(error, model) from None
+
+    async def get(self, path: str) -> Any:
+        """The JSON of a GET below the base URL. Raises an error of the tree."""
+        try:
+            return await self._client.get(path, cast_to=cast(Any, dict[str, Any]))
+        except (openai.OpenAIError, TimeoutError, ValueError) as error:
+            raise self._typed(error, "") from None
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._http.aclose()
+
+    def _check(self, chunk: Any) -> bool:
+        """Whether ``chunk`` carries a finish reason. Raises for an error chunk or one that is no object."""
+        if not isinstance(chunk, dict):
+            raise TransientProviderError(f"{self._shown_url} sent a chunk that is no JSON object.")
+        said = error_in_chunk(cast(Chunk, chunk))
+        if said is not None:
+            raise TransientProviderError(f"{self._shown_url} broke off with {quote(said, self._secrets)!r}.")
+        choices = cast(Chunk, chunk).get("choices")
+        return bool(choices and choices[0].get("finish_reason"))
+
+    def _typed(self, error: Exception, model: str) -> ProviderError:
+        if isinstance(error, openai.APIStatusError):
+            body: Any = error.body if error.body is not None else error.response.text
+            return from_status(
+                error.status_code,
+                body,
+                model=model,
+                base_url=self._shown_url,
+                retry_after=error.response.headers.get("retry-after"),
+                secrets=self._secrets,
+            )
+        if isinstance(error, (openai.APITimeoutError, TimeoutError)):
+            return TransientProviderError(f"{self._shown_url} did not answer in time.")
+        if isinstance(error, json.JSONDecodeError):
+            return TransientProviderError(f"{self._shown_url} sent a chunk that is not JSON.")
+        reason = quote(str(error.__cause__ or error) or type(error).__name__, self._secrets)
+        return TransientProviderError(f"The connection to {self._shown_url} failed: {reason!r}.")
+
+
+def _asked_each_time(api_key: SecretStr | None) -> Callable[[], Awaitable[str]]:
+    """The key as a function: the library then keeps no copy of it and builds no second, synchronous client."""
+
+    async def key() -> str:
+        return _NO_KEY if api_key is None else api_key.get_secret_value()
+
+    return key
+
+
+def _langchain(message: ChatMessage) -> BaseMessage:
+    text = scrub(message.text)
+    match message.role:
+        case "system":
+            return SystemMessage(text)
+        case "user":
+            return HumanMessage(text)
+        case "tool":
+            return ToolMessage(text, tool_call_id=message.tool_call_id or "")
+        case "assistant":
+            calls = [
+                {"id": call.id, "name": call.name, "args": scrub(call.arguments), "type": "tool_call"}
+                for call in message.tool_calls
+            ]
+            return AIMessage(text, tool_calls=calls)
