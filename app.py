@@ -1,0 +1,191 @@
+"""The server: Streamlit's pages, the HTTP routes beside them, the guard before both, and the engine behind.
+
+``python app.py`` takes host and port from Logician's settings. ``streamlit run app.py`` works too; Streamlit's own
+options then say where it listens. The engine starts with the server, before the first visitor, and drains when the
+server is told to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from streamlit import config as streamlit_config
+
+from logician_graph.errors import SettingsError
+from logician_graph.gateway import (
+    AuthMiddleware,
+    EngineDoor,
+    Gateway,
+    Guard,
+    Rules,
+    banner,
+    build_routes,
+    is_loopback,
+    obtain_token,
+    oidc_configured,
+    oidc_user,
+)
+from logician_graph.redaction import configure_logging
+from logician_graph.settings import Settings, ensure_home
+
+ROOT = Path(__file__).resolve().parent
+
+
+class Server:
+    """What one process serves: the settings it was started with, and the engine once there is one."""
+
+    def __init__(self, settings: Settings) -> None:
+        ensure_home(settings)
+        configure_logging(settings.log_level)
+        chosen = settings.access_token.get_secret_value() if settings.access_token else None
+        self.settings = settings
+        self.token = obtain_token(settings.home, chosen)
+        self.engine: EngineDoor | None = None
+        self.gateway = Gateway(door=lambda: self.engine, active_sessions=_active_sessions)
+
+    def guard(self) -> Guard:
+        """The rules as of now: where Streamlit listens is certain only once it does."""
+        oidc = oidc_configured()
+        rules = Rules(
+            loopback=is_loopback(_address()),
+            always=self.settings.auth == "always",
+            proxied=self.settings.trusted_user_header is not None,
+            oidc=oidc,
+            allowed_hosts=self.settings.allowed_hosts,
+        )
+        return Guard(
+            token=self.token,
+            rules=rules,
+            user_header=self.settings.trusted_user_header,
+            proxies=self.settings.trusted_proxies,
+            oidc_user=oidc_user if oidc else None,
+        )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _app: st.App) -> AsyncIterator[dict[str, Any]]:
+        """Run the engine for as long as the server runs."""
+        from logician_graph.engine import Engine
+
+        engine = Engine(self.settings)
+        await engine.start()
+        self.engine = engine
+        try:
+            with _draining_on_signals(self.gateway.draining):
+                rules = self.guard().rules
+                signs_in_here = not rules.oidc and not rules.proxied and (rules.always or not rules.loopback)
+                port = int(streamlit_config.get_option("server.port"))
+                shown = banner(_address(), port, self.settings.home, self.token if signs_in_here else None)
+                print(shown, flush=True)
+                yield {"engine": engine}
+        finally:
+            self.engine = None
+            await engine.stop()
+
+
+def main() -> int:
+    """Serve until told to stop. Returns the exit code."""
+    host, port = server.settings.host, server.settings.port
+    problem = _unavailable(host, port)
+    if problem is not None:
+        print(problem, file=sys.stderr)
+        return 1
+    # The guard must see who really connects; it judges forwarding headers itself.
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
+    sys.argv = [__file__]
+    app.run(
+        config={
+            "server.address": host,
+            "server.port": port,
+            "secrets.files": [
+                *streamlit_config.get_option("secrets.files"),
+                str(server.settings.home / "secrets.toml"),
+            ],
+        }
+    )
+    return 0
+
+
+def _address() -> str:
+    return streamlit_config.get_option("server.address") or "0.0.0.0"  # noqa: S104 - Streamlit's default
+
+
+def _active_sessions() -> int:
+    from streamlit.runtime import Runtime, exists
+
+    return Runtime.instance()._session_mgr.num_active_sessions() if exists() else 0  # noqa: SLF001
+
+
+def _unavailable(host: str, port: int) -> str | None:
+    """Why the address cannot be listened on, or None."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen(1)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return (
+                    f"Port {port} on {host} is in use, perhaps by another Logician. "
+                    f"Stop that one, or choose another port: LOGICIAN_PORT={port + 1}"
+                )
+            return f"Cannot listen on {host}:{port} ({error.strerror}). Set LOGICIAN_HOST and LOGICIAN_PORT."
+    return None
+
+
+@contextlib.contextmanager
+def _draining_on_signals(draining: asyncio.Event) -> Iterator[None]:
+    """End open event streams when the server is told to stop: it waits for them before the engine may drain."""
+    loop = asyncio.get_running_loop()
+    former: dict[int, Any] = {}
+
+    def drain(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(draining.set)
+        previous = former[number]
+        if callable(previous):
+            previous(number, frame)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(ValueError):  # not the main thread: somebody else looks after signals
+            former[number] = signal.getsignal(number)
+            signal.signal(number, drain)
+    try:
+        yield
+    finally:
+        for number, previous in former.items():
+            with contextlib.suppress(ValueError):
+                signal.signal(number, previous)
+
+
+try:
+    server = Server(Settings.load())
+except SettingsError as error:
+    sys.exit(f"Logician cannot start. {error}")
+
+app = st.App(
+    ROOT / "pages" / "shell.py",
+    lifespan=server.lifespan,
+    routes=[
+        *build_routes(server.gateway),
+        # Streamlit would look for static files beside the main script, inside pages/.
+        Mount("/app/static", StaticFiles(directory=ROOT / "static")),
+    ],
+    middleware=[Middleware(AuthMiddleware, guard=server.guard)],
+)
+
+if __name__ == "__main__":
+    sys.exit(main())
