@@ -27,7 +27,7 @@ class PreferenceStore:
         """Store a setting; None removes it."""
         with self.database.write() as session:
             if value is None:
-                session.execute(delete(Setting).where(col(Setting.name) == name))
+                session.connection().execute(delete(Setting).where(col(Setting.name) == name))
             else:
                 session.merge(Setting(name=name, value=value, updated_at=now()))
 
@@ -44,5 +44,9 @@ class PreferenceStore:
     def delete_rule(self, rule_id: str) -> bool:
         """Remove a rule; False when there is none."""
         with self.database.write() as session:
-            found = session.execute(delete(Rule).where(col(Rule.id) == rule_id).returning(col(Rule.id))).first()
+            found = (
+                session.connection()
+                .execute(delete(Rule).where(col(Rule.id) == rule_id).returning(col(Rule.id)))
+                .first()
+            )
         return found is not None

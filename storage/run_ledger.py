@@ -79,7 +79,7 @@ class RunLedger:
                     values: dict[str, Any] = {"updated_at": now()}
                     if leaf_id is not None:
                         values["leaf_id"] = leaf_id
-                    session.execute(update(Thread).where(col(Thread.id) == run.thread_id).values(**values))
+                    session.connection().execute(update(Thread).where(col(Thread.id) == run.thread_id).values(**values))
                 events = self._append(session, run.id, [("run.queued", data)])
             self._publish(run.id, events, messages)
         return True
@@ -96,19 +96,21 @@ class RunLedger:
                     if session.get(Blob, sha256) is None:
                         session.add(Blob(sha256=sha256, text=content))
                 if change.messages:
-                    session.execute(insert(Message), [message.model_dump() for message in change.messages])
+                    session.connection().execute(insert(Message), [message.model_dump() for message in change.messages])
                 if change.leaf is not None:
                     _move_leaf(session, *change.leaf)
                 if change.intents:
-                    session.execute(insert(Intent), [intent.model_dump() for intent in change.intents])
+                    session.connection().execute(insert(Intent), [intent.model_dump() for intent in change.intents])
                 if change.settle:
-                    session.execute(
+                    session.connection().execute(
                         update(Intent)
                         .where(col(Intent.run_id) == run_id, col(Intent.call_id).in_(change.settle))
                         .values(settled_at=now())
                     )
                 if change.approvals:
-                    session.execute(insert(Approval), [approval.model_dump() for approval in change.approvals])
+                    session.connection().execute(
+                        insert(Approval), [approval.model_dump() for approval in change.approvals]
+                    )
             self._publish(run_id, events, change.messages)
         return events
 
@@ -125,7 +127,7 @@ class RunLedger:
         if owner is not None:
             statement = statement.where(col(Run.owner) == owner)
         statement = statement.values(last_seq=col(Run.last_seq) + len(events), **(values or {}))
-        last = session.execute(statement.returning(col(Run.last_seq))).scalar_one_or_none()
+        last = session.connection().execute(statement.returning(col(Run.last_seq))).scalar_one_or_none()
         if last is None:
             if owner is None:
                 raise StorageError(f"There is no run {run_id!r}.")
@@ -137,20 +139,18 @@ class RunLedger:
             for offset, (kind, data) in enumerate(events)
         ]
         if rows:
-            session.execute(insert(RunEvent), [row.model_dump() for row in rows])
+            session.connection().execute(insert(RunEvent), [row.model_dump() for row in rows])
         return rows
 
     def _publish(self, run_id: str, events: Sequence[RunEvent], messages: Sequence[Message]) -> None:
         for listener in list(self._listeners):
             listener(run_id, events, messages)
 
-    def claim(self, owner: str, *, run_id: str | None = None) -> Run | None:
-        """Take the oldest queued run (or just ``run_id``) for ``owner``; None when there is nothing to take."""
-        candidates = select(Run.id).where(
-            col(Run.status) == "queued", or_(col(Run.reserved_for).is_(None), col(Run.reserved_for) == owner)
-        )
-        if run_id is not None:
-            candidates = candidates.where(col(Run.id) == run_id)
+    def claim(self, owner: str, *, reserved_only: bool = False) -> Run | None:
+        """Take the oldest queued run for ``owner`` (with ``reserved_only``, of those reserved for it), or None."""
+        mine = col(Run.reserved_for) == owner
+        free = mine if reserved_only else or_(col(Run.reserved_for).is_(None), mine)
+        candidates = select(Run.id).where(col(Run.status) == "queued", free)
         candidates = candidates.order_by(col(Run.created_at), col(Run.id)).limit(1)
         if not self.database.is_sqlite:
             candidates = candidates.with_for_update(skip_locked=True)
@@ -173,7 +173,7 @@ class RunLedger:
             with self.database.write() as session:
                 moved = cast(
                     "CursorResult[Any]",
-                    session.execute(
+                    session.connection().execute(
                         update(Run)
                         .where(col(Run.id) == run_id, col(Run.status).in_(statuses))
                         .values(status="queued", owner=None)
@@ -191,7 +191,7 @@ class RunLedger:
             with self.database.write() as session:
                 taken = cast(
                     "CursorResult[Any]",
-                    session.execute(
+                    session.connection().execute(
                         update(Approval)
                         .where(col(Approval.id) == approval_id, col(Approval.state) == "open")
                         .values(state="answered", answer=answer, answered_at=now())
@@ -201,7 +201,7 @@ class RunLedger:
                     raise StorageError(f"Request {approval_id!r} is not open: it was answered or withdrawn already.")
                 approval = session.get_one(Approval, approval_id, populate_existing=True)
                 event = ("approval.answered", {"approval_id": approval_id, "call_id": approval.call_id, **answer})
-                session.execute(
+                session.connection().execute(
                     update(Run)
                     .where(col(Run.id) == approval.run_id, col(Run.status) == "waiting")
                     .values(status="queued", owner=None)
@@ -213,7 +213,7 @@ class RunLedger:
     def withdraw_approvals(self, run_id: str) -> None:
         """Close what still waits for a person because the run ends."""
         with self.database.write() as session:
-            session.execute(
+            session.connection().execute(
                 update(Approval)
                 .where(col(Approval.run_id) == run_id, col(Approval.state) == "open")
                 .values(state="withdrawn", answered_at=now())
@@ -222,7 +222,9 @@ class RunLedger:
     def drop_events(self, run_id: str, types: Collection[str]) -> None:
         """Remove transient events of a run that is done."""
         with self.database.write() as session:
-            session.execute(delete(RunEvent).where(col(RunEvent.run_id) == run_id, col(RunEvent.type).in_(types)))
+            session.connection().execute(
+                delete(RunEvent).where(col(RunEvent.run_id) == run_id, col(RunEvent.type).in_(types))
+            )
 
     # Reading
 
@@ -336,12 +338,12 @@ class RunLedger:
     def writable(self) -> bool:
         """True when a write transaction can be opened and committed."""
         with self.database.write() as session:
-            session.execute(text("UPDATE workers SET heartbeat_at = heartbeat_at WHERE id = ''"))
+            session.connection().execute(text("UPDATE workers SET heartbeat_at = heartbeat_at WHERE id = ''"))
         return True
 
 
 def _move_leaf(session: Session, thread_id: str, start: str | None, end: str) -> None:
-    session.execute(
+    session.connection().execute(
         update(Thread)
         .where(col(Thread.id) == thread_id, col(Thread.leaf_id) == start)
         .values(leaf_id=end, updated_at=now())

@@ -16,7 +16,11 @@ class Run(SQLModel, table=True):
     """One piece of work: a chat turn now, later a duty, an experiment, an evaluation trial."""
 
     __tablename__ = "runs"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (Index("ix_runs_status", "status", "created_at"), Index("ix_runs_thread", "thread_id"))
+    __table_args__ = (
+        Index("ix_runs_status", "status", "created_at"),
+        Index("ix_runs_thread", "thread_id"),
+        Index("ix_runs_input", "input_message_id"),
+    )
 
     id: str = Field(primary_key=True)
     kind: str = "chat"

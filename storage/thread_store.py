@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import delete, func, literal, or_, update
@@ -50,9 +50,11 @@ class ThreadStore:
     def update(self, thread_id: str, **values: Any) -> bool:
         """Set columns of a thread; False when there is no such thread."""
         with self.database.write() as session:
-            found = session.execute(
-                update(Thread).where(col(Thread.id) == thread_id).values(**values).returning(col(Thread.id))
-            ).first()
+            found = (
+                session.connection()
+                .execute(update(Thread).where(col(Thread.id) == thread_id).values(**values).returning(col(Thread.id)))
+                .first()
+            )
         return found is not None
 
     def search(self, query: str = "", *, limit: int = 50, offset: int = 0) -> list[Thread]:
@@ -87,9 +89,9 @@ class ThreadStore:
                 )
             )
             if ids:
-                session.execute(delete(Run).where(col(Run.thread_id).in_(ids)))
-                session.execute(delete(Message).where(col(Message.thread_id).in_(ids)))
-                session.execute(delete(Thread).where(col(Thread.id).in_(ids)))
+                session.connection().execute(delete(Run).where(col(Run.thread_id).in_(ids)))
+                session.connection().execute(delete(Message).where(col(Message.thread_id).in_(ids)))
+                session.connection().execute(delete(Thread).where(col(Thread.id).in_(ids)))
         return ids
 
     # Messages
@@ -107,7 +109,7 @@ class ThreadStore:
             }
 
     def branch(self, leaf_id: str, *, limit: int | None = None) -> list[Message]:
-        """The last ``limit`` messages of the branch that ends in ``leaf_id``, oldest first; cost grows with ``limit``."""
+        """The last ``limit`` messages of the branch that ends in ``leaf_id``, oldest first; costs O(limit)."""
         with self.database.read() as session:
             return _branch(session, leaf_id, limit)
 
@@ -179,7 +181,8 @@ def _branch(session: Session, leaf_id: str, limit: int | None) -> list[Message]:
         step = step.where(chain.c.n < limit)
     chain = chain.union_all(step)
     query = select(Message).join(chain, col(Message.id) == chain.c.id).order_by(chain.c.n.desc())
-    return list(session.exec(query))
+    rows: Sequence[Message] = session.exec(query).all()  # pyright: ignore[reportUnknownMemberType]
+    return list(rows)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def next_depth(parent: Message | None) -> int:

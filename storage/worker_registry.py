@@ -44,7 +44,7 @@ class WorkerRegistry:
     def beat(self) -> None:
         """Say that this engine is alive."""
         with self.database.write() as session:
-            session.execute(update(Worker).where(col(Worker.id) == self.id).values(heartbeat_at=now()))
+            session.connection().execute(update(Worker).where(col(Worker.id) == self.id).values(heartbeat_at=now()))
 
     def alive(self) -> set[str]:
         """Ids of the engines that live, this one included; entries of dead ones are removed."""
@@ -54,7 +54,7 @@ class WorkerRegistry:
         dead = [worker.id for worker in workers if worker.id not in living]
         if dead:
             with self.database.write() as session:
-                session.execute(delete(Worker).where(col(Worker.id).in_(dead)))
+                session.connection().execute(delete(Worker).where(col(Worker.id).in_(dead)))
             for worker_id in dead:
                 self._path(worker_id).unlink(missing_ok=True)
         return living
@@ -76,6 +76,6 @@ class WorkerRegistry:
     def leave(self) -> None:
         """Remove this engine's entry and give its lock back."""
         with self.database.write() as session:
-            session.execute(delete(Worker).where(col(Worker.id) == self.id))
+            session.connection().execute(delete(Worker).where(col(Worker.id) == self.id))
         self._lock.release()
         self._path(self.id).unlink(missing_ok=True)

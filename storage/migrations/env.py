@@ -5,9 +5,9 @@ from __future__ import annotations
 from alembic import context
 from sqlmodel import SQLModel
 
-import storage.preferences  # noqa: F401  (registers its tables)
-import storage.runs  # noqa: F401
-import storage.threads  # noqa: F401
+from storage import preferences, runs, threads
+
+TABLES = (preferences, runs, threads)  # importing them registers their tables with the metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=SQLModel.metadata, render_as_batch=True)

@@ -106,6 +106,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("runs", schema=None) as batch_op:
+        batch_op.create_index("ix_runs_input", ["input_message_id"], unique=False)
         batch_op.create_index("ix_runs_status", ["status", "created_at"], unique=False)
         batch_op.create_index("ix_runs_thread", ["thread_id"], unique=False)
 

@@ -1,0 +1,148 @@
+"""What a model call sends: history, window and prompt put together, and the record from which it can be rebuilt.
+
+The record (``request`` of the ``model.started`` event) names the first and last message, what was shortened, and the
+hashes of system prompt and tool list, whose texts are kept as blobs. :func:`rebuild` makes the same request from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from logician_graph.inference.tokens import estimate_tokens
+from logician_graph.inference.types import ChatMessage, ChatRequest, ToolCall, ToolSpec
+from logician_graph.orchestrator.history import repair, to_chat
+from logician_graph.orchestrator.window import Entry, WindowPlan, plan_window, shorten_text
+from storage import Message
+
+LEFT_OUT = "(Earlier turns of this conversation were left out to fit the context window.)"
+DEFAULT_WINDOW = 32_768
+"""Tokens assumed when neither the provider nor the settings know the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A request ready to send, with its record."""
+
+    request: ChatRequest
+    record: dict[str, Any]
+    blobs: dict[str, str]
+    plan: WindowPlan
+    first_id: str
+    budget: int
+    issues: list[str]
+
+
+@lru_cache(maxsize=16_384)
+def _size(_message_id: str, text: str) -> int:
+    return estimate_tokens(text)
+
+
+def _entry(message: Message, chat: ChatMessage) -> Entry:
+    text = chat.text
+    if chat.tool_calls:
+        text += json.dumps([call.arguments for call in chat.tool_calls], ensure_ascii=False)
+    origin = (message.extra or {}).get("origin")
+    return Entry(_size(message.id, text), message.role == "user" and origin is None, message.role == "tool")
+
+
+def sha256(text: str) -> str:
+    """Hex SHA-256 of ``text`` in UTF-8."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def tools_text(tools: Sequence[ToolSpec]) -> str:
+    """The tool list as one canonical JSON text."""
+    plain = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
+    return json.dumps(plain, ensure_ascii=False, sort_keys=True)
+
+
+def assemble(
+    history: Sequence[Message],
+    *,
+    system: str,
+    tools: Sequence[ToolSpec],
+    model: str,
+    window: int | None,
+    window_from: str | None,
+    max_output_tokens: int | None,
+    temperature: float | None,
+    seed: int | None,
+    excluded: Sequence[ToolCall] = (),
+    squeeze: float = 1.0,
+) -> Assembled:
+    """The request for the branch ``history`` (oldest first, ending with what the model answers).
+
+    ``squeeze`` < 1 makes the budget smaller, after the provider said that the request was too long.
+    """
+    window = window or DEFAULT_WINDOW
+    tool_list = tools_text(tools)
+    reserve = max_output_tokens or min(4096, window // 4)
+    fixed = estimate_tokens(system) + estimate_tokens(tool_list)
+    budget = max(256, int((window - reserve - fixed) * 0.95 * squeeze))
+    chats = [to_chat(message) for message in history]
+    entries = [_entry(message, chat) for message, chat in zip(history, chats, strict=True)]
+    start = next((index for index, message in enumerate(history) if message.id == window_from), 0)
+    plan = plan_window(entries, budget, start=start)
+    shortened = {history[index].id: tokens for index, tokens in plan.shortened.items()}
+    messages, issues = _render(history[plan.start :], shortened, whole=history[plan.start].parent_id is None)
+    system_sha, tools_sha = sha256(system), sha256(tool_list)
+    request = ChatRequest(
+        model=model,
+        messages=(ChatMessage("system", system), *messages),
+        tools=tuple(tools),
+        temperature=temperature,
+        max_output_tokens=max_output_tokens,
+        seed=seed,
+        excluded_calls=tuple(excluded),
+    )
+    record: dict[str, Any] = {
+        "first": history[plan.start].id,
+        "last": history[-1].id,
+        "system": system_sha,
+        "tools": tools_sha,
+        "window": window,
+        "estimated": {"system": estimate_tokens(system), "tools": estimate_tokens(tool_list), "history": plan.tokens},
+    }
+    options = {"max_output_tokens": max_output_tokens, "temperature": temperature, "seed": seed}
+    record |= {name: value for name, value in options.items() if value is not None}
+    if shortened:
+        record["shortened"] = shortened
+    if excluded:
+        record["excluded"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in excluded]
+    blobs = {system_sha: system, tools_sha: tool_list}
+    return Assembled(request, record, blobs, plan, history[plan.start].id, budget, issues)
+
+
+def _render(
+    history: Sequence[Message], shortened: Mapping[str, int], *, whole: bool
+) -> tuple[list[ChatMessage], list[str]]:
+    chats: list[ChatMessage] = []
+    for index, message in enumerate(history):
+        chat = to_chat(message)
+        if message.id in shortened:
+            chat = replace(chat, text=shorten_text(chat.text, shortened[message.id], _size(message.id, chat.text)))
+        if index == 0 and not whole and chat.role == "user":
+            chat = replace(chat, text=f"{LEFT_OUT}\n\n{chat.text}")
+        chats.append(chat)
+    return repair(chats)
+
+
+def rebuild(record: Mapping[str, Any], model: str, branch: Sequence[Message], blobs: Mapping[str, str]) -> ChatRequest:
+    """The request that ``record`` describes. ``branch`` must hold the messages from first to last, in order."""
+    ids = [message.id for message in branch]
+    history = branch[ids.index(record["first"]) : ids.index(record["last"]) + 1]
+    messages, _ = _render(history, record.get("shortened") or {}, whole=history[0].parent_id is None)
+    return ChatRequest(
+        model=model,
+        messages=(ChatMessage("system", blobs[record["system"]]), *messages),
+        tools=tuple(ToolSpec(**tool) for tool in json.loads(blobs[record["tools"]])),
+        temperature=record.get("temperature"),
+        max_output_tokens=record.get("max_output_tokens"),
+        seed=record.get("seed"),
+        excluded_calls=tuple(ToolCall(**call) for call in record.get("excluded") or ()),
+    )

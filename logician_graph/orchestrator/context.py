@@ -1,0 +1,85 @@
+"""What the nodes of one run share while it runs: its record, its doors to the other rooms, its signals.
+
+Nothing here survives the process; what must survive is in the ledger. :meth:`RunContext.commit` is the only way a node
+writes, so every write carries the owner check and the seconds worked so far.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from logician_graph.inference.pricing import Prices
+from logician_graph.inference.types import Provider
+from logician_graph.orchestrator.types import RunOptions, RunUsage
+from logician_graph.sandbox.types import Sandbox
+from logician_graph.tools.registry import ToolBus
+from logician_graph.tools.types import PermissionRule
+from storage import Change, Message, PreferenceStore, Run, RunEvent, RunLedger, ThreadStore
+
+
+class RunDrained(Exception):
+    """The engine is shutting down: leave the step undone, the run goes on at the next start."""
+
+
+@dataclass(slots=True)
+class RunContext:
+    """Everything a node needs besides the graph's state."""
+
+    run: Run
+    options: RunOptions
+    owner: str
+    ledger: RunLedger
+    threads: ThreadStore
+    preferences: PreferenceStore
+    provider: Provider
+    model: str
+    """The model's name as the provider knows it."""
+    prices: Prices | None
+    bus: ToolBus
+    sandbox: Sandbox
+    workspace: Path
+    artifacts: Path
+    usage: RunUsage
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    history: list[Message] = field(default_factory=list[Message])
+    """The branch as far as it was loaded, oldest first; ends at the graph's ``leaf_id`` or is empty."""
+    window_from: str | None = None
+    """Id of the message at which the last window began."""
+    _mark: float = field(default_factory=time.monotonic)
+
+    def account_time(self) -> None:
+        """Add the seconds since the last call to the usage."""
+        current = time.monotonic()
+        self.usage.seconds = round(self.usage.seconds + current - self._mark, 3)
+        self._mark = current
+
+    def commit(self, change: Change) -> list[RunEvent]:
+        """Write one step; raises ``LostOwnership`` when another engine has the run."""
+        self.account_time()
+        change.run.setdefault("usage", self.usage.model_dump())
+        return self.ledger.commit(self.run.id, change, owner=self.owner)
+
+    def emit(self, *events: tuple[str, dict[str, Any]]) -> None:
+        """Write events and nothing else."""
+        self.ledger.commit(self.run.id, Change(events=list(events)), owner=self.owner)
+
+    def rules(self) -> Sequence[PermissionRule]:
+        """Standing permission rules as they are now."""
+        return [
+            PermissionRule(
+                id=rule.id,
+                action=rule.action,  # pyright: ignore[reportArgumentType]  (checked when it was stored)
+                tool=rule.tool,
+                argv_prefix=tuple(rule.argv_prefix) if rule.argv_prefix is not None else None,
+                path_prefix=rule.path_prefix,
+                workspace=rule.workspace,
+                note=rule.note,
+            )
+            for rule in self.preferences.rules()
+        ]
