@@ -54,7 +54,7 @@ class _Chat(BaseChatOpenAI):
 
     def payload(self, messages: Sequence[BaseMessage], **fields: Any) -> dict[str, Any]:
         """The request body for ``messages``."""
-        body: dict[str, Any] = self._get_request_payload(list(messages), stream=True, **fields)  # pyright: ignore[reportUnknownMemberType]
+        body: Any = self._get_request_payload(list(messages), stream=True, **fields)  # pyright: ignore[reportUnknownMemberType]
         return body
 
 
