@@ -210,6 +210,32 @@ class RunLedger:
             self._publish(approval.run_id, events, [])
         return approval
 
+    def request_cancel(self, run_id: str) -> str | None:
+        """Ask a run to stop. A waiting run is queued so that it can end; returns the status it had, None if unknown.
+
+        A run that no engine ever started ends here and now as cancelled.
+        """
+        with self._order:
+            with self.database.write() as session:
+                run = session.get(Run, run_id)
+                if run is None or run.status == "done" or run.cancel_requested:
+                    return run.status if run is not None else None
+                before = run.status
+                run.cancel_requested = True
+                events: list[tuple[str, dict[str, Any]]] = [("run.cancel_requested", {})]
+                if before == "queued" and run.attempt == 0:
+                    reason = "Stopped before it began."
+                    run.status, run.outcome, run.reason, run.finished_at = "done", "cancelled", reason, now()
+                    finished = {"outcome": "cancelled", "reason": reason, "usage": run.usage, "answer_message_id": None}
+                    events.append(("run.finished", finished))
+                elif before == "waiting":
+                    run.status, run.owner = "queued", None
+                session.add(run)
+                session.flush()
+                written = self._append(session, run_id, events)
+            self._publish(run_id, written, [])
+        return before
+
     def withdraw_approvals(self, run_id: str) -> None:
         """Close what still waits for a person because the run ends."""
         with self.database.write() as session:

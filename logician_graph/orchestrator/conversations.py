@@ -1,6 +1,6 @@
 """What a person does with threads: write, edit, ask again, switch branches, stop, answer, rename, delete, export.
 
-Everything is durable when the call returns. The room hands runs to the worker through ``wake`` and never waits for them.
+Everything is durable when the call returns. The room hands runs to the worker through ``wake`` and never waits.
 """
 
 from __future__ import annotations

@@ -52,7 +52,12 @@ def _after_model(state: GraphState) -> list[Send] | str:
 
 def _run_next(state: GraphState, runtime: Runtime[RunContext]) -> list[Send]:
     bus = runtime.context.bus
-    batch = next_batch(state.get("calls", []), state.get("results", {}), bus.parallel_safe)
+
+    def parallel_safe(name: str) -> bool:
+        tool = bus.get(name)
+        return tool is None or tool.declaration.parallel_safe
+
+    batch = next_batch(state.get("calls", []), state.get("results", {}), parallel_safe)
     return send_batch(state, batch)
 
 

@@ -1,0 +1,403 @@
+"""The composition root: builds, starts and stops the services, and is the one door for pages, HTTP and commands.
+
+It starts with the server, before the first visitor, and owns the event loop on which runs are worked on. Methods may
+be called from any thread unless they say otherwise; what they accept is durable when they return.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import SecretStr
+
+from logician_graph.engine_loop import EngineLoop
+from logician_graph.errors import LogicianError, NotFound, SettingsError, UsageError
+from logician_graph.inference import ProviderCheck
+from logician_graph.model_desk import ModelDesk
+from logician_graph.orchestrator import (
+    Attachment,
+    Conversations,
+    EventHub,
+    RunContext,
+    RunOptions,
+    RunUsage,
+    RunView,
+    ThreadView,
+    fold,
+    list_workspace,
+    thread_view,
+    to_json,
+    to_markdown,
+)
+from logician_graph.sandbox import IsolationLevel, Sandbox, select_sandbox
+from logician_graph.secrets import SecretStore
+from logician_graph.settings import STORABLE, Settings
+from logician_graph.tools import ToolBus, default_bus
+from storage import (
+    Approval,
+    Database,
+    PreferenceStore,
+    Rule,
+    Run,
+    RunLedger,
+    Thread,
+    ThreadStore,
+    WorkerRegistry,
+    new_id,
+    now,
+    open_checkpoints,
+    upgrade,
+)
+
+if TYPE_CHECKING:
+    from logician_graph.orchestrator.worker import RunWorker
+
+log = logging.getLogger(__name__)
+
+KEEP_DELETED_S = 30 * 24 * 3600.0
+"""How long a deleted thread can be restored."""
+
+
+class Engine:
+    """Everything Logician does, behind one object per process."""
+
+    _current: ClassVar[Engine | None] = None
+
+    def __init__(self, settings: Settings, *, only_own: bool = False) -> None:
+        """``only_own``: serve just the runs that this process submits, beside a server that serves the rest."""
+        self.home = settings.home
+        self._only_own = only_own
+        self.database = Database(settings.database_url)
+        upgrade(self.database)
+        self.preferences = PreferenceStore(self.database)
+        self.secrets = SecretStore(self.home)
+        self._settings = self._load_settings()
+        self.ledger = RunLedger(self.database)
+        self.threads = ThreadStore(self.database)
+        self.hub = EventHub(self.ledger, self.threads)
+        self.models = ModelDesk(self.home, lambda: self.settings)
+        self.conversations = Conversations(self.ledger, self.threads, self._wake)
+        self.registry = WorkerRegistry(self.database, self.home)
+        self.bus: ToolBus = default_bus()
+        self.sandbox: Sandbox | None = None
+        """None until the probe at start has chosen one."""
+        self.problem: str | None = None
+        """Why the engine cannot work on runs, or None."""
+        self._loop = EngineLoop()
+        self._worker: RunWorker | None = None
+        self._resources = AsyncExitStack()
+
+    @classmethod
+    def current(cls) -> Engine:
+        """The engine of this process."""
+        if cls._current is None:
+            raise LogicianError("The engine is not running in this process.")
+        return cls._current
+
+    # Life
+
+    async def start(self) -> None:
+        """Start working. Returns as soon as work can be accepted; the heavy parts load behind it."""
+        await asyncio.to_thread(self._purge)
+        self.registry.register()
+        self._loop.start()
+        Engine._current = self
+        self._loop.submit(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            from logician_graph.orchestrator.graph import build_graph
+            from logician_graph.orchestrator.worker import RunWorker
+
+            level = self.settings.sandbox_level
+            self.sandbox = await select_sandbox(forced=IsolationLevel(level) if level else None)
+            url = self.database.url.render_as_string(hide_password=False)
+            checkpoints = await self._resources.enter_async_context(open_checkpoints(url, self.home))
+            worker = RunWorker(
+                self.ledger,
+                self.registry,
+                build_graph(checkpoints),
+                checkpoints,
+                self._open_context,
+                concurrency=lambda: self.settings.max_concurrent_runs,
+                only_own=self._only_own,
+            )
+            self._worker = worker
+            await worker.serve()
+        except Exception as error:  # the loop boundary: shown by health, pages and doctor
+            self.problem = f"{type(error).__name__}: {error}"
+            log.critical("The engine stopped working on runs", exc_info=True)
+
+    async def stop(self) -> None:
+        """Drain: running steps finish or are cut at a clean point, runs go on at the next start."""
+        Engine._current = None if Engine._current is self else Engine._current
+        if self._loop.alive:
+            await asyncio.wrap_future(self._loop.submit(self._close()))
+            await asyncio.to_thread(self._loop.stop)
+        await asyncio.to_thread(self.registry.leave)
+        self.database.close()
+
+    async def _close(self) -> None:
+        if self._worker is not None:
+            await self._worker.drain()
+        await self.models.aclose()
+        await self._resources.aclose()
+
+    def _wake(self) -> None:
+        if self._worker is not None:
+            self._loop.call(self._worker.wake)
+
+    def _purge(self) -> None:
+        for thread_id in self.threads.purge(deleted_before=now() - KEEP_DELETED_S):
+            shutil.rmtree(self.artifacts(thread_id), ignore_errors=True)
+
+    def artifacts(self, thread_id: str) -> Path:
+        """Folder of a thread's saved outputs and attachments."""
+        return self.home / "artifacts" / thread_id
+
+    def _open_context(self, run: Run) -> RunContext:
+        options = RunOptions.model_validate(run.options)
+        provider, model, prices = self.models.provider(options.model)
+        if self.sandbox is None:
+            raise LogicianError("The sandbox is not ready.")
+        artifacts = self.artifacts(run.thread_id or run.id)
+        artifacts.mkdir(parents=True, exist_ok=True)
+        return RunContext(
+            run=run,
+            options=options,
+            owner=self.registry.id,
+            ledger=self.ledger,
+            threads=self.threads,
+            preferences=self.preferences,
+            provider=provider,
+            model=model,
+            prices=prices,
+            bus=self.bus,
+            sandbox=self.sandbox,
+            workspace=Path(options.workspace),
+            artifacts=artifacts,
+            usage=RunUsage.model_validate(run.usage),
+        )
+
+    # Settings
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are now."""
+        return self._settings
+
+    def _load_settings(self) -> Settings:
+        stored = self.preferences.settings()
+        key = self.secrets.get("api_key")
+        return Settings.load({**stored, "api_key": key} if key is not None else stored)
+
+    def save_settings(self, values: Mapping[str, Any], *, api_key: str | None = None) -> None:
+        """Store settings (None removes one); ``api_key`` "" removes the key. On ``SettingsError`` nothing is stored."""
+        unknown = set(values) - STORABLE
+        if unknown:
+            raise SettingsError(f"These settings cannot be stored: {sorted(unknown)}.")
+        merged = {**self.preferences.settings(), **values}
+        Settings.load({name: value for name, value in merged.items() if value is not None})
+        for name, value in values.items():
+            self.preferences.put_setting(name, value)
+        if api_key == "":
+            self.secrets.delete("api_key")
+        elif api_key is not None:
+            self.secrets.put("api_key", api_key)
+        self._settings = self._load_settings()
+
+    def check_endpoint(self, base_url: str, api_key: str | None, model: str) -> ProviderCheck:
+        """Try an endpoint for real; blocks until it answered. ``api_key`` None uses the configured one."""
+        key = SecretStr(api_key) if api_key else self.settings.api_key
+        return self._loop.submit(self.models.check(base_url, key, model)).result()
+
+    # Threads and runs
+
+    def options(self, thread: Thread | None = None, **overrides: Any) -> RunOptions:
+        """What a new run is asked to do: the thread's choices over the settings."""
+        settings = self.settings
+        workspace = (thread.workspace if thread else None) or str(settings.workspace)
+        values: dict[str, Any] = {
+            "model": (thread.model if thread else None) or self.models.default_ref(),
+            "mode": (thread.mode if thread else None) or settings.mode,
+            "workspace": workspace,
+            "max_turns": settings.max_turns,
+            "max_tool_calls": settings.max_tool_calls,
+            "max_tokens": settings.max_tokens,
+            "max_seconds": settings.max_seconds,
+            "max_cost_usd": settings.max_cost_usd,
+            "temperature": settings.temperature,
+        }
+        options = RunOptions(**{**values, **{k: v for k, v in overrides.items() if v is not None}})
+        folder = Path(options.workspace)
+        if not folder.is_dir():
+            raise UsageError(f"The workspace {options.workspace!r} is not a folder: choose another in the settings.")
+        return options
+
+    def new_thread(self, **choices: str | None) -> Thread:
+        """A new empty thread; it keeps the workspace it starts with."""
+        values = {"workspace": str(self.settings.workspace), **{k: v for k, v in choices.items() if v is not None}}
+        return self.threads.create(**values)
+
+    def send(
+        self,
+        thread_id: str,
+        text: str,
+        *,
+        files: Sequence[tuple[str, bytes]] = (),
+        reserved: bool = False,
+        **overrides: Any,
+    ) -> Run:
+        """Send a message with text files to a thread and queue the run that answers it."""
+        thread = self.conversations.thread(thread_id)
+        options = self.options(thread, **overrides)
+        return self.conversations.send(
+            thread_id,
+            text,
+            options,
+            attachments=[self._attach(thread_id, name, data) for name, data in files],
+            context=self._surroundings(thread, options),
+            reserved_for=self.registry.id if reserved else None,
+        )
+
+    def edit(self, message_id: str, text: str) -> Run:
+        """Ask again with other words, as a new branch."""
+        thread = self._thread_of(message_id)
+        options = self.options(thread)
+        return self.conversations.edit(message_id, text, options, context=list_workspace(Path(options.workspace)))
+
+    def regenerate(self, message_id: str) -> Run:
+        """Answer the person's message ``message_id`` again, as a new branch."""
+        return self.conversations.regenerate(message_id, self.options(self._thread_of(message_id)))
+
+    def _thread_of(self, message_id: str) -> Thread:
+        message = self.threads.message(message_id)
+        if message is None:
+            raise NotFound(f"There is no message {message_id!r}.")
+        return self.conversations.thread(message.thread_id)
+
+    def _surroundings(self, thread: Thread, options: RunOptions) -> str | None:
+        """The workspace's files, unless the branch's newest listing says the same."""
+        listing = list_workspace(Path(options.workspace))
+        if listing is None or thread.leaf_id is None:
+            return listing
+        for message in reversed(self.threads.branch(thread.leaf_id, limit=40)):
+            if (known := (message.extra or {}).get("context")) is not None:
+                return None if known == listing else listing
+        return listing
+
+    def _attach(self, thread_id: str, name: str, data: bytes) -> Attachment:
+        if b"\x00" in data[:8192]:
+            raise UsageError(f"{name!r} is not a text file: attach text, or put the file in the workspace.")
+        folder = self.artifacts(thread_id) / "attachments"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{new_id()[-6:]}-{Path(name).name[-100:] or 'file'}"
+        path.write_bytes(data)
+        return Attachment(Path(name).name, data.decode("utf-8", "replace"), str(path))
+
+    def cancel(self, run_id: str) -> None:
+        """Ask a run to stop; at once when this engine runs it. Raises ``NotFound``."""
+        if self.ledger.request_cancel(run_id) is None:
+            raise NotFound(f"There is no run {run_id!r}.")
+        if self._worker is not None:
+            self._loop.call(self._worker.signal_cancel, run_id)
+
+    def answer_approval(
+        self,
+        approval_id: str,
+        decision: Literal["allow", "deny"],
+        *,
+        reason: str = "",
+        always: int | None = None,
+    ) -> None:
+        """Answer an approval; ``always`` stores the request's suggestion of that number as a standing rule."""
+        approval = self.approval(approval_id)
+        answer: dict[str, Any] = {"decision": decision, "reason": reason.strip()[:2000]}
+        if always is not None and decision == "allow":
+            rule = _rule(approval.request["suggestions"][always])
+            self.preferences.put_rule(rule)
+            answer["rule_id"] = rule.id
+        self.ledger.answer(approval_id, answer)
+        self._wake()
+
+    def answer_question(self, approval_id: str, text: str) -> None:
+        """Answer a question of the agent."""
+        if not text.strip():
+            raise UsageError("The answer is empty: write something first.")
+        self.ledger.answer(approval_id, {"text": text.strip()})
+        self._wake()
+
+    def approval(self, approval_id: str) -> Approval:
+        """An approval or question; raises ``NotFound``."""
+        approval = self.ledger.approval(approval_id)
+        if approval is None:
+            raise NotFound(f"There is no request {approval_id!r}.")
+        return approval
+
+    # Views
+
+    def thread_view(self, thread_id: str, *, limit: int = 40) -> ThreadView:
+        """The newest part of a thread as the chat page shows it."""
+        return thread_view(self.ledger, self.threads, self.hub, self.conversations.thread(thread_id), limit=limit)
+
+    def run(self, run_id: str) -> Run:
+        """A run; raises ``NotFound``."""
+        run = self.ledger.get(run_id)
+        if run is None:
+            raise NotFound(f"There is no run {run_id!r}.")
+        return run
+
+    def run_view(self, run_id: str) -> RunView:
+        """A run folded from its events."""
+        return fold(run_id, self.hub.stored(run_id))
+
+    # The gateway's door
+
+    async def follow(self, run_id: str, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+        """Envelopes of a run after ``after``, live, on the caller's loop."""
+        async with aclosing(self.hub.follow(run_id, after)) as events:
+            async for item in events:
+                yield item
+
+    def run_json(self, run_id: str) -> dict[str, Any]:
+        """A run as JSON."""
+        return self.run(run_id).model_dump(exclude={"owner", "reserved_for"})
+
+    def export_thread(self, thread_id: str, fmt: Literal["md", "json"]) -> str:
+        """A thread as Markdown (the shown branch) or JSON (everything)."""
+        thread = self.conversations.thread(thread_id)
+        runs = {run.id: run for run in self.ledger.of_thread(thread_id)}
+        if fmt == "md":
+            branch = self.threads.branch(thread.leaf_id) if thread.leaf_id else []
+            return to_markdown(thread, branch, runs)
+        events = {run_id: self.hub.stored(run_id) for run_id in runs}
+        return to_json(thread, self.threads.all_messages(thread_id), runs, events)
+
+    def health(self) -> Any:
+        """What ``/readyz`` and ``/metrics`` show, measured now."""
+        return {
+            "database_writable": self.ledger.writable(),
+            "loop_alive": self._loop.alive and self.problem is None,
+            "provider": {"state": "unknown", "message": ""},
+            "runs": self.ledger.count_by_status(),
+            "events_written": self.hub.events_written,
+        }
+
+
+def _rule(suggestion: Mapping[str, Any]) -> Rule:
+    return Rule(
+        id=new_id(),
+        action=suggestion["action"],
+        tool=suggestion["tool"],
+        argv_prefix=suggestion["argv_prefix"],
+        path_prefix=suggestion["path_prefix"],
+        workspace=suggestion["workspace"],
+        note=suggestion["note"],
+        created_at=now(),
+    )
