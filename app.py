@@ -56,10 +56,11 @@ class Server:
         self.token = obtain_token(settings.home, chosen)
         self.engine: EngineDoor | None = None
         self.gateway = Gateway(door=lambda: self.engine, active_sessions=_active_sessions)
+        self._oidc = False
 
     def guard(self) -> Guard:
         """The rules as of now: where Streamlit listens is certain only once it does."""
-        oidc = oidc_configured()
+        oidc = self._oidc
         rules = Rules(
             loopback=is_loopback(_address()),
             always=self.settings.auth == "always",
@@ -80,6 +81,8 @@ class Server:
         """Run the engine for as long as the server runs."""
         from logician_graph.engine import Engine
 
+        configure_logging(self.settings.log_level)  # again: the web server has set up its own handlers meanwhile
+        self._oidc = oidc_configured()
         engine = Engine(self.settings)
         await engine.start()
         self.engine = engine
@@ -110,10 +113,7 @@ def main() -> int:
         config={
             "server.address": host,
             "server.port": port,
-            "secrets.files": [
-                *streamlit_config.get_option("secrets.files"),
-                str(server.settings.home / "secrets.toml"),
-            ],
+            "secrets.files": [str(ROOT / ".streamlit" / "secrets.toml"), str(server.settings.home / "secrets.toml")],
         }
     )
     return 0

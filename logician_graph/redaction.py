@@ -9,6 +9,7 @@ What it does not do: recognise secrets it was never told of.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -25,7 +26,7 @@ _pattern: re.Pattern[str] | None = None
 
 
 def register_secret(value: str) -> None:
-    """Have ``value`` masked from now on, as it is and percent-encoded."""
+    """Have ``value`` masked from now on, as it is, percent-encoded and inside JSON."""
     global _pattern  # noqa: PLW0603 - one registry for one process
     value = value.strip()
     if len(value) < SHORTEST:
@@ -33,7 +34,7 @@ def register_secret(value: str) -> None:
     with _lock:
         if value in _known:
             return
-        _known.update({value, quote(value, safe="")})
+        _known.update({value, quote(value, safe=""), json.dumps(value)[1:-1]})
         _pattern = re.compile("|".join(re.escape(known) for known in sorted(_known, key=len, reverse=True)))
 
 
@@ -69,7 +70,7 @@ def configure_logging(level: str) -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
         root.addHandler(handler)
-    for name in ("", "streamlit", "uvicorn", "uvicorn.error"):
+    for name in ("", *list(logging.root.manager.loggerDict)):
         for handler in logging.getLogger(name).handlers:
             if not any(isinstance(present, RedactingFilter) for present in handler.filters):
                 handler.addFilter(RedactingFilter())
