@@ -37,7 +37,7 @@ class ModelDesk:
     def __init__(self, home: Path, settings: Callable[[], Settings]) -> None:
         self._home = home
         self._settings = settings
-        self._providers: dict[ProviderConfig, Provider] = {}
+        self._providers: list[tuple[ProviderConfig, Provider]] = []
 
     def default_ref(self) -> str:
         """The model for a new thread: the endpoint's when one is configured, else the catalogue's."""
@@ -80,9 +80,10 @@ class ModelDesk:
         """The provider of a reference, the model's name there, and what it costs."""
         config = self.config(ref)
         key = replace(config, model="") if config.kind == "openai" else config
-        provider = self._providers.get(key)
+        provider = next((known for built_from, known in self._providers if built_from == key), None)
         if provider is None:
-            provider = self._providers[key] = build_provider(config, self._home)
+            provider = build_provider(config, self._home)
+            self._providers.append((key, provider))
         return provider, config.model, config.effective_prices
 
     async def check(self, base_url: str, api_key: SecretStr | None, model: str) -> ProviderCheck:
@@ -97,8 +98,8 @@ class ModelDesk:
 
     async def aclose(self) -> None:
         """Close every provider and the child processes behind them."""
-        providers, self._providers = list(self._providers.values()), {}
-        for provider in providers:
+        providers, self._providers = self._providers, []
+        for _, provider in providers:
             await provider.aclose()
 
 

@@ -167,7 +167,14 @@ class RunLedger:
             session.flush()
             return run
 
-    def requeue(self, run_id: str, events: Sequence[tuple[str, dict[str, Any]]], *, statuses: Collection[str]) -> bool:
+    def requeue(
+        self,
+        run_id: str,
+        events: Sequence[tuple[str, dict[str, Any]]],
+        *,
+        statuses: Collection[str],
+        crashed: bool = False,
+    ) -> bool:
         """Put a run back in the queue with ``events``, if its status is one of ``statuses``; False otherwise."""
         with self._order:
             with self.database.write() as session:
@@ -176,7 +183,7 @@ class RunLedger:
                     session.connection().execute(
                         update(Run)
                         .where(col(Run.id) == run_id, col(Run.status).in_(statuses))
-                        .values(status="queued", owner=None)
+                        .values(status="queued", owner=None, crashes=col(Run.crashes) + int(crashed))
                     ),
                 )
                 if moved.rowcount == 0:
@@ -272,6 +279,11 @@ class RunLedger:
         """Runs by id."""
         with self.database.read() as session:
             return {run.id: run for run in session.exec(select(Run).where(col(Run.id).in_(run_ids)))}
+
+    def asked_by(self, message_ids: Collection[str]) -> list[Run]:
+        """Runs that answer one of these messages."""
+        with self.database.read() as session:
+            return list(session.exec(select(Run).where(col(Run.input_message_id).in_(message_ids))))
 
     def recent(
         self, *, limit: int, offset: int = 0, statuses: Collection[str] = (), outcomes: Collection[str] = ()

@@ -41,7 +41,9 @@ class Run(SQLModel, table=True):
     answer_message_id: str | None = None
     last_seq: int = 0
     attempt: int = 0
-    """How often an engine has started it: more than one means it was resumed."""
+    """How often an engine has started it: more than one means that it waited or was interrupted."""
+    crashes: int = 0
+    """How often the engine that ran it died."""
     cancel_requested: bool = False
     owner: str | None = None
     """Id of the engine that runs it now."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_ATTEMPTS = 5
+MAX_CRASHES = 4
 """A run that took the process down this often is not tried again."""
 
 
@@ -70,9 +70,9 @@ async def _execute(
 ) -> Ending:
     run = context.run
     config: Any = {"configurable": {"thread_id": run.id}, "recursion_limit": recursion_limit(context.options)}
-    if run.attempt > MAX_ATTEMPTS:
+    if run.crashes > MAX_CRASHES:
         return await settle(
-            context, checkpoints, "failed", f"It was interrupted {run.attempt - 1} times; not tried again."
+            context, checkpoints, "failed", f"Logician died {run.crashes} times while this ran; it is not tried again."
         )
     started = {
         "attempt": run.attempt,
@@ -108,9 +108,7 @@ def _wait(context: RunContext, approval_ids: list[str]) -> Ending:
 def _give_back(context: RunContext) -> None:
     context.account_time()
     event = ("run.interrupted", {"reason": "Logician is shutting down; the run goes on at the next start."})
-    context.commit(
-        Change(events=[event], run={"status": "queued", "owner": None, "attempt": max(0, context.run.attempt - 1)})
-    )
+    context.commit(Change(events=[event], run={"status": "queued", "owner": None}))
 
 
 async def settle(context: RunContext, checkpoints: BaseCheckpointSaver[str], outcome: Outcome, reason: str) -> Ending:

@@ -125,8 +125,6 @@ def _started(view: RunView, data: dict[str, Any], item: dict[str, Any]) -> None:
     view.status = "running"
     view.started_at = view.started_at or item["at"]
     view.model, view.mode, view.isolation = data["model"], data["mode"], data["isolation"]
-    if data["attempt"] > view.attempt > 0:
-        _notice(view, item, "Went on after an interruption")
     view.attempt = data["attempt"]
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import RunControl
 
+from logician_graph.errors import LogicianError
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.runner import Ending, execute
-from storage import Run, RunLedger, WorkerRegistry
+from storage import Change, Run, RunLedger, WorkerRegistry, now
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -114,7 +115,8 @@ class RunWorker:
         reason = "Logician stopped while this ran; it goes on now."
         count = 0
         for run in orphans:
-            if self._ledger.requeue(run.id, [("run.interrupted", {"reason": reason})], statuses=("running",)):
+            event = ("run.interrupted", {"reason": reason})
+            if self._ledger.requeue(run.id, [event], statuses=("running",), crashed=True):
                 log.info("Run %s was interrupted by a crash and is resumed", run.id)
                 count += 1
         return count
@@ -136,9 +138,10 @@ class RunWorker:
     def _start(self, run: Run) -> None:
         try:
             context = self._open_context(run)
-        except Exception:
-            log.exception("Run %s could not be opened", run.id)
-            raise
+        except (LogicianError, OSError, ValueError) as error:
+            log.error("Run %s could not be opened: %s", run.id, error)
+            self._reject(run, str(error))
+            return
         control = RunControl()
         if run.cancel_requested:
             context.cancelled.set()
@@ -146,6 +149,13 @@ class RunWorker:
         task = asyncio.create_task(execute(context, self._graph, self._checkpoints, control), name=f"run {run.id}")
         self._tasks[run.id] = task
         task.add_done_callback(lambda done: self._forget(run.id, done))
+
+    def _reject(self, run: Run, reason: str) -> None:
+        """End a run that cannot be served: its model or workspace cannot be had."""
+        data = {"outcome": "failed", "reason": reason, "usage": run.usage, "answer_message_id": None}
+        values = {"status": "done", "outcome": "failed", "reason": reason, "finished_at": now(), "owner": None}
+        self._ledger.commit(run.id, Change(events=[("run.finished", data)], run=values), owner=self._registry.id)
+        self._ledger.withdraw_approvals(run.id)
 
     def _forget(self, run_id: str, task: asyncio.Task[Ending]) -> None:
         del self._tasks[run_id], self._contexts[run_id], self._controls[run_id]

@@ -95,6 +95,7 @@ def upgrade() -> None:
         sa.Column("answer_message_id", sa.String(), nullable=True),
         sa.Column("last_seq", sa.Integer(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("crashes", sa.Integer(), nullable=False),
         sa.Column("cancel_requested", sa.Boolean(), nullable=False),
         sa.Column("owner", sa.String(), nullable=True),
         sa.Column("reserved_for", sa.String(), nullable=True),
