@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from logician_graph.inference.tokens import estimate_tokens
-from logician_graph.inference.types import ChatMessage, ChatRequest, ToolCall, ToolSpec
+from logician_graph.inference import ChatMessage, ChatRequest, ToolCall, ToolSpec, estimate_tokens
 from logician_graph.orchestrator.history import repair, to_chat
 from logician_graph.orchestrator.window import Entry, WindowPlan, plan_window, shorten_text
 from storage import Message

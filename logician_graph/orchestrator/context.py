@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from logician_graph.inference.pricing import Prices
-from logician_graph.inference.types import Provider
+from logician_graph.inference import Prices, Provider
 from logician_graph.orchestrator.types import RunOptions, RunUsage
-from logician_graph.sandbox.types import Sandbox
-from logician_graph.tools.registry import ToolBus
-from logician_graph.tools.types import PermissionRule
+from logician_graph.sandbox import Sandbox
+from logician_graph.tools import PermissionRule, ToolBus
 from storage import Change, Message, PreferenceStore, Run, RunEvent, RunLedger, ThreadStore
 
 

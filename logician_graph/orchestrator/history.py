@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from logician_graph.inference.types import ChatMessage, ToolCall
+from logician_graph.inference import ChatMessage, ToolCall
 from storage import Message
 
 UNKNOWN_OUTCOME = "Interrupted: this call has no recorded result; whether it had an effect is unknown."

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from logician_graph.inference.types import (
+from logician_graph.inference import (
     ChatPart,
     ChatRequest,
     ChatResult,

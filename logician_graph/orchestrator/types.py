@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from logician_graph.tools.types import Mode
+from logician_graph.tools import Mode
 
 RunStatus = Literal["queued", "running", "waiting", "done"]
 Outcome = Literal["completed", "needs_input", "blocked", "failed", "cancelled"]

@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from logician_graph.orchestrator.branch import load_branch
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.types import GraphState
-from logician_graph.sandbox.types import SandboxPolicy
+from logician_graph.sandbox import SandboxPolicy
 from storage import Change, Message, new_id, now
 
 VERIFY_TIMEOUT_S = 600.0

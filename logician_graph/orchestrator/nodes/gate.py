@@ -13,8 +13,7 @@ from langgraph.types import interrupt
 
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.types import CallState, GateDecision, GraphState
-from logician_graph.tools import ToolContext, decide
-from logician_graph.tools.types import Decision, PermissionRule, Tool
+from logician_graph.tools import Decision, PermissionRule, Tool, ToolContext, decide
 from storage import Approval, Change, new_id, now
 
 

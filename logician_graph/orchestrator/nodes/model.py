@@ -11,8 +11,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from logician_graph.errors import ContextOverflow, ProviderError
-from logician_graph.inference.pricing import cost_usd
-from logician_graph.inference.types import ChatResult, ToolCall
+from logician_graph.inference import ChatResult, ToolCall, cost_usd
 from logician_graph.orchestrator.assemble import Assembled, assemble, sha256
 from logician_graph.orchestrator.branch import load_branch
 from logician_graph.orchestrator.budget import exhausted
