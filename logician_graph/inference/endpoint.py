@@ -54,8 +54,8 @@ class _Chat(BaseChatOpenAI):
 
     def payload(self, messages: Sequence[BaseMessage], **fields: Any) -> dict[str, Any]:
         """The request body for ``messages``."""
-        body: Any = self._get_request_payload(list(messages), stream=True, **fields)  # pyright: ignore[reportUnknownMemberType]
-        return body
+        build = cast(Callable[..., dict[str, Any]], self._get_request_payload)  # pyright: ignore[reportUnknownMemberType]
+        return build(list(messages), stream=True, **fields)
 
 
 class Endpoint:

@@ -5,26 +5,40 @@ from __future__ import annotations
 import asyncio
 import importlib
 import itertools
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
 
+from logician_graph.errors import AuthenticationFailed, ProviderError
+from logician_graph.inference.constrained import ConstrainedDialect
+from logician_graph.inference.dialect import Dialect, NativeDialect, TextDialect
+from logician_graph.inference.resampling import RESAMPLES, repeats, resampled, summed
 from logician_graph.inference.retry import RetryPolicy, Sleep, with_retries
 from logician_graph.inference.types import (
     ChatPart,
     ChatRequest,
     ChatResult,
     ModelInfo,
+    ProviderCheck,
     ToolCalling,
+    Usage,
 )
-from logician_graph.inference.wire import ReplyAssembler, require_content, tool_payload
+from logician_graph.inference.wire import ReplyAssembler, require_content
 
 if TYPE_CHECKING:
     from logician_graph.inference.endpoint import Endpoint
+
+_DIALECTS: Mapping[ToolCalling, Callable[[], Dialect]] = {
+    "native": NativeDialect,
+    "text": TextDialect,
+    "constrained": ConstrainedDialect,
+}
+_WINDOW_FIELDS = ("max_model_len", "context_length", "max_context_length", "context_window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,8 @@ class OpenAICompatible:
         self._local = local
         self._sleep = sleep
         self._shown_url = shown_url(options.base_url)
+        self._dialect = _DIALECTS[tool_calling]()
+        self._facts: dict[str, ModelInfo] = {}
         self._endpoint: Endpoint | None = None
         self._opening = asyncio.Lock()
 
@@ -75,38 +91,48 @@ class OpenAICompatible:
         """See :meth:`Provider.stream`."""
         endpoint = await self._open()
         served = itertools.count(1)
-        attempts = with_retries(
-            lambda: self._attempt(endpoint, request, served), self._options.retry, sleep=self._sleep
-        )
-        async with aclosing(attempts) as parts:
-            async for part in parts:
-                yield part
+        usage = Usage(calls=0)
+        samples = 1 + (RESAMPLES if self._tool_calling == "constrained" else 0)
+        for sample in range(samples):
+            varied = resampled(request, sample, self._temperature)
+            attempts = with_retries(
+                partial(self._attempt, endpoint, varied, served), self._options.retry, sleep=self._sleep
+            )
+            result: ChatResult | None = None
+            async with aclosing(attempts) as parts:
+                async for part in parts:
+                    if isinstance(part, ChatResult):
+                        result = part
+                    else:
+                        yield part
+            assert result is not None
+            usage = summed(usage, result.usage)
+            if sample + 1 == samples or not repeats(result, request.excluded_calls):
+                yield replace(result, usage=usage)
+                return
 
     async def _attempt(
         self, endpoint: Endpoint, request: ChatRequest, served: Iterator[int]
     ) -> AsyncGenerator[ChatPart]:
         """One try. ``served`` counts the tries that the endpoint began to answer: they were most likely billed."""
-        fields = self._fields(request)
-        if request.tools:
-            fields["tools"] = tool_payload(request.tools)
+        dialect = self._dialect
+        reader = dialect.reader(request)
         reply = ReplyAssembler()
-        calls_served = 0
-        async with aclosing(endpoint.stream(request.model, request.messages, fields)) as chunks:
+        calls = 0
+        fields = {**self._fields(request), **dialect.fields(request)}
+        async with aclosing(endpoint.stream(request.model, dialect.messages(request), fields)) as chunks:
             async for chunk in chunks:
-                calls_served = calls_served or next(served)
+                calls = calls or next(served)
                 for part in reply.feed(chunk):
-                    yield part
+                    for shown in reader.feed(part):
+                        yield shown
         require_content(reply)
-        calls, invalid = reply.calls()
-        yield ChatResult(
-            text=reply.text,
-            tool_calls=calls,
-            invalid_calls=invalid,
-            finish_reason=reply.finish_reason,
-            usage=replace(reply.usage, calls=calls_served),
-            reasoning=reply.reasoning,
-            model=reply.model or request.model,
-        )
+        for part in reader.finish(reply):
+            if isinstance(part, ChatResult):
+                usage = replace(reply.usage, calls=calls)
+                yield replace(part, usage=usage, model=reply.model or request.model)
+            else:
+                yield part
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         temperature = self._temperature if request.temperature is None else request.temperature
@@ -133,8 +159,32 @@ class OpenAICompatible:
             return endpoint
 
     async def info(self, model: str) -> ModelInfo:
-        """See :meth:`Provider.info`."""
-        return ModelInfo(model, self._context_window, self._tool_calling, self._local)
+        """See :meth:`Provider.info`. The window is the configured one, else what the endpoint's model list says."""
+        if model not in self._facts:
+            window = self._context_window
+            if window is None:
+                try:
+                    window = context_window(await self._listing(), model)
+                except ProviderError:
+                    window = None  # many endpoints serve no list; the caller goes on without the fact
+            self._facts[model] = ModelInfo(model, window, self._tool_calling, self._local)
+        return self._facts[model]
+
+    async def check(self, model: str) -> ProviderCheck:
+        """See :meth:`Provider.check`."""
+        endpoint = await self._open()
+        try:
+            models = model_names(await self._listing())
+        except AuthenticationFailed as error:
+            return ProviderCheck(ok=False, message=str(error))
+        except ProviderError:
+            models = ()
+        from logician_graph.inference.check import check_endpoint
+
+        return await check_endpoint(endpoint, model, models)
+
+    async def _listing(self) -> Any:
+        return await (await self._open()).get("/models")
 
     async def count_tokens(self, text: str) -> int | None:
         """The chat API cannot count without cost."""
@@ -145,6 +195,30 @@ class OpenAICompatible:
         endpoint, self._endpoint = self._endpoint, None
         if endpoint is not None:
             await endpoint.aclose()
+
+
+def model_names(listing: Any) -> tuple[str, ...]:
+    """Names in a ``/models`` reply."""
+    return tuple(str(entry["id"]) for entry in _entries(listing) if entry.get("id"))
+
+
+def context_window(listing: Any, model: str) -> int | None:
+    """The window of ``model`` as servers tell it in ``/models``: vLLM, llama.cpp, LM Studio and OpenRouter each
+    under a name of their own."""
+    for entry in _entries(listing):
+        if entry.get("id") != model:
+            continue
+        meta = entry.get("meta")
+        told: Iterable[Any] = [cast(dict[str, Any], meta).get("n_ctx")] if isinstance(meta, dict) else []
+        for value in (*told, *(entry.get(name) for name in _WINDOW_FIELDS)):
+            if isinstance(value, int) and value > 0:
+                return value
+    return None
+
+
+def _entries(listing: Any) -> list[dict[str, Any]]:
+    data: Any = cast(dict[str, Any], listing).get("data") if isinstance(listing, dict) else None
+    return [entry for entry in cast(list[Any], data) if isinstance(entry, dict)] if isinstance(data, list) else []
 
 
 def shown_url(base_url: str) -> str:
