@@ -22,6 +22,7 @@ from logician_graph.inference import ProviderCheck
 from logician_graph.model_desk import ModelDesk
 from logician_graph.orchestrator import (
     Attachment,
+    BranchCache,
     Conversations,
     EventHub,
     RunContext,
@@ -89,6 +90,7 @@ class Engine:
         """None until the probe at start has chosen one."""
         self.problem: str | None = None
         """Why the engine cannot work on runs, or None."""
+        self._branches = BranchCache()
         self._loop = EngineLoop()
         self._worker: RunWorker | None = None
         self._resources = AsyncExitStack()
@@ -175,6 +177,8 @@ class Engine:
             ledger=self.ledger,
             threads=self.threads,
             preferences=self.preferences,
+            branches=self._branches,
+            answer_message_id=run.answer_message_id,
             provider=provider,
             model=model,
             prices=prices,
@@ -287,7 +291,7 @@ class Engine:
         listing = list_workspace(Path(options.workspace))
         if listing is None or thread.leaf_id is None:
             return listing
-        for message in reversed(self.threads.branch(thread.leaf_id, limit=40)):
+        for message in reversed(self.threads.branch(thread.leaf_id, limit=16)):
             if (known := (message.extra or {}).get("context")) is not None:
                 return None if known == listing else listing
         return listing

@@ -11,6 +11,7 @@ from storage.ids import new_id, now
 from storage.preference_store import PreferenceStore
 from storage.preferences import Rule, Setting
 from storage.run_ledger import Change, RunLedger
+from storage.run_overview import ApprovalRow, RunFilter, RunOrder, RunOverview, RunRow, UsageSum
 from storage.runs import Approval, Intent, Run, RunEvent, Worker
 from storage.schema import upgrade
 from storage.thread_store import ThreadStore, next_depth
@@ -19,6 +20,7 @@ from storage.worker_registry import WorkerRegistry
 
 __all__ = [
     "Approval",
+    "ApprovalRow",
     "Blob",
     "Change",
     "Database",
@@ -29,11 +31,16 @@ __all__ = [
     "Rule",
     "Run",
     "RunEvent",
+    "RunFilter",
     "RunLedger",
+    "RunOrder",
+    "RunOverview",
+    "RunRow",
     "Setting",
     "StorageError",
     "Thread",
     "ThreadStore",
+    "UsageSum",
     "Worker",
     "WorkerRegistry",
     "default_url",

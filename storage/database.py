@@ -59,7 +59,8 @@ class Database:
             _configure_sqlite(self._reader, "BEGIN")
             _configure_sqlite(self._writer, "BEGIN IMMEDIATE")
         else:
-            self._reader = self._writer = create_engine(self.url, pool_size=8, max_overflow=24, pool_pre_ping=True)
+            self._writer = create_engine(self.url, pool_size=8, max_overflow=24, pool_pre_ping=True)
+            self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def read(self) -> Generator[Session]:

@@ -24,6 +24,11 @@ def new_id() -> str:
     return _encode(int(time.time() * 1000), 10) + _encode(secrets.randbits(40), 8)
 
 
+def first_id(at: float) -> str:
+    """The least id that can have been made at the time ``at`` or later."""
+    return _encode(max(0, int(at * 1000)), 10) + _ALPHABET[0] * 8
+
+
 def now() -> float:
     """Seconds since the Unix epoch, UTC, to the millisecond: the one clock of the tables."""
     return round(time.time(), 3)

@@ -8,12 +8,13 @@ called after the transaction, in order, with the events as stored.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, delete, func, insert, or_, text, update
-from sqlmodel import Session, col, select
+from sqlalchemy import Connection, CursorResult, bindparam, delete, func, insert, or_, text, update
+from sqlmodel import Session, SQLModel, col, select
 
 from storage.database import Database
 from storage.errors import LostOwnership, StorageError
@@ -43,6 +44,8 @@ class Change:
     """Texts by SHA-256; kept once."""
     run: dict[str, Any] = field(default_factory=dict[str, Any])
     """Columns of the run to set."""
+    closes: Collection[str] = ()
+    """Not empty when the run ends: event types to drop; what still waits for a person is withdrawn."""
 
 
 class RunLedger:
@@ -91,25 +94,24 @@ class RunLedger:
         """
         with self._order:
             with self.database.write() as session:
+                connection = session.connection()
                 events = self._append(session, run_id, change.events, owner=owner, values=change.run)
-                for sha256, content in change.blobs.items():
-                    if session.get(Blob, sha256) is None:
-                        session.add(Blob(sha256=sha256, text=content))
+                if change.blobs:
+                    _keep_blobs(connection, change.blobs)
                 if change.messages:
-                    session.connection().execute(insert(Message), [message.model_dump() for message in change.messages])
+                    connection.execute(_INSERT_MESSAGES, [_columns(message) for message in change.messages])
                 if change.leaf is not None:
                     _move_leaf(session, *change.leaf)
                 if change.intents:
-                    session.connection().execute(insert(Intent), [intent.model_dump() for intent in change.intents])
-                if change.settle:
-                    session.connection().execute(
-                        update(Intent)
-                        .where(col(Intent.run_id) == run_id, col(Intent.call_id).in_(change.settle))
-                        .values(settled_at=now())
-                    )
+                    connection.execute(_INSERT_INTENTS, [_columns(intent) for intent in change.intents])
+                for call_id in change.settle:
+                    connection.execute(_SETTLE, {"b_run": run_id, "b_call": call_id, "b_at": now()})
                 if change.approvals:
-                    session.connection().execute(
-                        insert(Approval), [approval.model_dump() for approval in change.approvals]
+                    connection.execute(_INSERT_APPROVALS, [_columns(approval) for approval in change.approvals])
+                if change.closes:
+                    connection.execute(_WITHDRAW, {"b_run": run_id, "b_at": now()})
+                    connection.execute(
+                        delete(RunEvent).where(col(RunEvent.run_id) == run_id, col(RunEvent.type).in_(change.closes))
                     )
             self._publish(run_id, events, change.messages)
         return events
@@ -123,11 +125,13 @@ class RunLedger:
         owner: str | None = None,
         values: dict[str, Any] | None = None,
     ) -> list[RunEvent]:
-        statement = update(Run).where(col(Run.id) == run_id)
+        connection = session.connection()
+        bindings: dict[str, Any] = {f"v_{name}": value for name, value in (values or {}).items()}
+        bindings |= {"b_id": run_id, "b_count": len(events)}
         if owner is not None:
-            statement = statement.where(col(Run.owner) == owner)
-        statement = statement.values(last_seq=col(Run.last_seq) + len(events), **(values or {}))
-        last = session.connection().execute(statement.returning(col(Run.last_seq))).scalar_one_or_none()
+            bindings["b_owner"] = owner
+        statement = _bump(tuple(sorted(values or ())), owner is not None)
+        last = connection.execute(statement, bindings).scalar_one_or_none()
         if last is None:
             if owner is None:
                 raise StorageError(f"There is no run {run_id!r}.")
@@ -135,12 +139,12 @@ class RunLedger:
         at = now()
         first = last - len(events) + 1
         rows = [
-            RunEvent(run_id=run_id, seq=first + offset, at=at, type=kind, data=data)
+            {"run_id": run_id, "seq": first + offset, "v": 1, "at": at, "type": kind, "data": data}
             for offset, (kind, data) in enumerate(events)
         ]
         if rows:
-            session.connection().execute(insert(RunEvent), [row.model_dump() for row in rows])
-        return rows
+            connection.execute(_INSERT_EVENTS, rows)
+        return [RunEvent(**row) for row in rows]
 
     def _publish(self, run_id: str, events: Sequence[RunEvent], messages: Sequence[Message]) -> None:
         for listener in list(self._listeners):
@@ -152,6 +156,9 @@ class RunLedger:
         free = mine if reserved_only else or_(col(Run.reserved_for).is_(None), mine)
         candidates = select(Run.id).where(col(Run.status) == "queued", free)
         candidates = candidates.order_by(col(Run.created_at), col(Run.id)).limit(1)
+        with self.database.read() as session:  # an idle look must not take the write lock
+            if session.exec(candidates).first() is None:
+                return None
         if not self.database.is_sqlite:
             candidates = candidates.with_for_update(skip_locked=True)
         with self.database.write() as session:
@@ -242,22 +249,6 @@ class RunLedger:
                 written = self._append(session, run_id, events)
             self._publish(run_id, written, [])
         return before
-
-    def withdraw_approvals(self, run_id: str) -> None:
-        """Close what still waits for a person because the run ends."""
-        with self.database.write() as session:
-            session.connection().execute(
-                update(Approval)
-                .where(col(Approval.run_id) == run_id, col(Approval.state) == "open")
-                .values(state="withdrawn", answered_at=now())
-            )
-
-    def drop_events(self, run_id: str, types: Collection[str]) -> None:
-        """Remove transient events of a run that is done."""
-        with self.database.write() as session:
-            session.connection().execute(
-                delete(RunEvent).where(col(RunEvent.run_id) == run_id, col(RunEvent.type).in_(types))
-            )
 
     # Reading
 
@@ -380,12 +371,51 @@ class RunLedger:
         return True
 
 
+_INSERT_EVENTS = insert(RunEvent)
+_INSERT_MESSAGES = insert(Message)
+_INSERT_INTENTS = insert(Intent)
+_INSERT_APPROVALS = insert(Approval)
+_SETTLE = (
+    update(Intent)
+    .where(col(Intent.run_id) == bindparam("b_run"), col(Intent.call_id) == bindparam("b_call"))
+    .values(settled_at=bindparam("b_at"))
+)
+_WITHDRAW = (
+    update(Approval)
+    .where(col(Approval.run_id) == bindparam("b_run"), col(Approval.state) == "open")
+    .values(state="withdrawn", answered_at=bindparam("b_at"))
+)
+_LEAF = (
+    update(Thread)
+    .where(col(Thread.id) == bindparam("b_thread"), col(Thread.leaf_id) == bindparam("b_start"))
+    .values(leaf_id=bindparam("b_end"), updated_at=bindparam("b_at"))
+)
+
+
+@cache
+def _bump(columns: tuple[str, ...], owned: bool) -> Any:
+    """The update that numbers events and sets ``columns``; made once, so that SQLAlchemy compiles it once."""
+    statement = update(Run).where(col(Run.id) == bindparam("b_id"))
+    if owned:
+        statement = statement.where(col(Run.owner) == bindparam("b_owner"))
+    values: dict[str, Any] = {name: bindparam(f"v_{name}") for name in columns}
+    values["last_seq"] = col(Run.last_seq) + bindparam("b_count")
+    return statement.values(**values).returning(col(Run.last_seq))
+
+
+def _columns(row: SQLModel) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in type(row).model_fields}
+
+
+def _keep_blobs(connection: Connection, blobs: Mapping[str, str]) -> None:
+    known = set(connection.execute(select(Blob.sha256).where(col(Blob.sha256).in_(blobs))).scalars())
+    rows = [{"sha256": sha256, "text": content} for sha256, content in blobs.items() if sha256 not in known]
+    if rows:
+        connection.execute(insert(Blob), rows)
+
+
 def _move_leaf(session: Session, thread_id: str, start: str | None, end: str) -> None:
-    session.connection().execute(
-        update(Thread)
-        .where(col(Thread.id) == thread_id, col(Thread.leaf_id) == start)
-        .values(leaf_id=end, updated_at=now())
-    )
+    session.connection().execute(_LEAF, {"b_thread": thread_id, "b_start": start, "b_end": end, "b_at": now()})
 
 
 def _busy(session: Session, thread_id: str) -> bool:

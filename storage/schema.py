@@ -38,7 +38,7 @@ def upgrade(database: Database) -> str | None:
             f"{HEAD!r}). Update Logician; nothing was changed."
         )
     copy = _copy(database) if current is not None else None
-    _migrate(database)
+    _migrate(database, copy)
     return copy
 
 
@@ -59,14 +59,22 @@ def _copy(database: Database) -> str | None:
     return str(target)
 
 
-def _migrate(database: Database) -> None:
+def _migrate(database: Database, copy: str | None) -> None:
     from alembic import command  # imported here: only a migration needs it
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    with database.admin.begin() as connection:
-        if not database.is_sqlite:  # two engines that start at once migrate one after the other
-            connection.execute(text("SELECT pg_advisory_xact_lock(4921071)"))
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    try:
+        with database.admin.begin() as connection:
+            if not database.is_sqlite:  # two engines that start at once migrate one after the other
+                connection.execute(text("SELECT pg_advisory_xact_lock(4921071)"))
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    except (SQLAlchemyError, CommandError) as error:
+        cause = getattr(error, "orig", None) or error
+        kept = f" A copy from before is {copy!r}." if copy else ""
+        raise StorageError(
+            f"The database {database.safe_url} could not be brought to schema {HEAD!r}: {cause}. It is as it was.{kept}"
+        ) from error

@@ -6,7 +6,8 @@ Importing this package is cheap: SDKs and model servers are imported when the fi
 from __future__ import annotations
 
 from logician_graph.inference.build import ProviderConfig, build_provider
-from logician_graph.inference.openai_compatible import EndpointOptions, OpenAICompatible
+from logician_graph.inference.endpoint_options import EndpointOptions
+from logician_graph.inference.openai_compatible import OpenAICompatible
 from logician_graph.inference.pricing import LOCAL, Prices, cost_usd
 from logician_graph.inference.retry import RetryPolicy
 from logician_graph.inference.tokens import estimate_tokens

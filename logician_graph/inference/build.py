@@ -10,7 +10,8 @@ from typing import Literal
 from pydantic import SecretStr
 
 from logician_graph.errors import SettingsError
-from logician_graph.inference.openai_compatible import EndpointOptions, OpenAICompatible
+from logician_graph.inference.endpoint_options import EndpointOptions
+from logician_graph.inference.openai_compatible import OpenAICompatible
 from logician_graph.inference.pricing import LOCAL, Prices
 from logician_graph.inference.retry import RetryPolicy
 from logician_graph.inference.types import Provider, ToolCalling

@@ -23,6 +23,7 @@ from openai import AsyncStream
 from pydantic import SecretStr
 
 from logician_graph.errors import ProviderError, TransientProviderError
+from logician_graph.inference.endpoint_options import EndpointOptions
 from logician_graph.inference.failures import from_status, quote
 from logician_graph.inference.types import ChatMessage
 from logician_graph.inference.wire import error_in_chunk, scrub
@@ -61,36 +62,23 @@ class _Chat(BaseChatOpenAI):
 class Endpoint:
     """One endpoint with one key. Belongs to one event loop; serves many calls at once."""
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        shown_url: str,
-        api_key: SecretStr | None,
-        headers: Mapping[str, SecretStr],
-        connect_timeout_s: float,
-        first_token_timeout_s: float,
-        stall_timeout_s: float,
-    ) -> None:
-        self._shown_url = shown_url
-        self._first_token_timeout_s = first_token_timeout_s
-        self._stall_timeout_s = stall_timeout_s
-        self._secrets = tuple(
-            secret.get_secret_value() for secret in (api_key, *headers.values()) if secret is not None
-        )
-        timeout = openai.Timeout(
-            max(first_token_timeout_s, stall_timeout_s), connect=connect_timeout_s, pool=connect_timeout_s
-        )
+    def __init__(self, options: EndpointOptions) -> None:
+        self.options = options
+        self._shown_url = options.shown_url
+        self._secrets = options.secrets
+        connect = options.connect_timeout_s
+        read = max(options.first_token_timeout_s, options.stall_timeout_s)
+        timeout = openai.Timeout(read, connect=connect, pool=connect)
         self._http = openai.DefaultAsyncHttpxClient(timeout=timeout)
         self._chat = _Chat(
             model="unnamed",
-            base_url=base_url,
-            api_key=_asked_each_time(api_key),
+            base_url=options.base_url,
+            api_key=_asked_each_time(options.api_key),
             max_retries=0,
             use_responses_api=False,
             timeout=cast(Any, timeout),
             http_async_client=self._http,
-            default_headers={name: value.get_secret_value() for name, value in headers.items()},
+            default_headers={name: value.get_secret_value() for name, value in options.headers.items()},
         )
         self._client: openai.AsyncOpenAI = self._chat.root_async_client
 
@@ -102,19 +90,19 @@ class Endpoint:
         payload["stream_options"] = {"include_usage": True}
         finished = False
         try:
-            async with asyncio.timeout(self._first_token_timeout_s):
+            async with asyncio.timeout(self.options.first_token_timeout_s):
                 chunks = await self._client.post(
                     "/chat/completions", body=payload, cast_to=cast(Any, Chunk), stream=True, stream_cls=_Chunks
                 )
             async with chunks, aclosing(chunks.__stream__()) as items:
-                limit = self._first_token_timeout_s
+                limit = self.options.first_token_timeout_s
                 while True:
                     try:
                         async with asyncio.timeout(limit):
                             chunk = await anext(items)
                     except StopAsyncIteration:
                         break
-                    limit = self._stall_timeout_s
+                    limit = self.options.stall_timeout_s
                     finished = finished or self._check(chunk)
                     yield chunk
                 if not (finished or chunks.complete):
@@ -123,9 +111,16 @@ class Endpoint:
             raise self._typed(error, model) from None
 
     async def get(self, path: str) -> Any:
-        """The JSON of a GET below the base URL. Raises an error of the tree."""
+        """The JSON of a GET below the base URL, or at ``path`` if that is absolute. Raises an error of the tree."""
         try:
             return await self._client.get(path, cast_to=cast(Any, dict[str, Any]))
+        except (openai.OpenAIError, TimeoutError, ValueError) as error:
+            raise self._typed(error, "") from None
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON reply to a POST, addressed like :meth:`get`."""
+        try:
+            return await self._client.post(path, body=scrub(dict(body)), cast_to=cast(Any, dict[str, Any]))
         except (openai.OpenAIError, TimeoutError, ValueError) as error:
             raise self._typed(error, "") from None
 

@@ -7,18 +7,16 @@ import importlib
 import itertools
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit, urlunsplit
-
-from pydantic import SecretStr
 
 from logician_graph.errors import AuthenticationFailed, ProviderError
 from logician_graph.inference.constrained import ConstrainedDialect
 from logician_graph.inference.dialect import Dialect, NativeDialect, TextDialect
+from logician_graph.inference.endpoint_options import EndpointOptions
 from logician_graph.inference.resampling import RESAMPLES, repeats, resampled, summed
-from logician_graph.inference.retry import RetryPolicy, Sleep, with_retries
+from logician_graph.inference.retry import Sleep, with_retries
 from logician_graph.inference.types import (
     ChatPart,
     ChatRequest,
@@ -39,22 +37,6 @@ _DIALECTS: Mapping[ToolCalling, Callable[[], Dialect]] = {
     "constrained": ConstrainedDialect,
 }
 _WINDOW_FIELDS = ("max_model_len", "context_length", "max_context_length", "context_window")
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointOptions:
-    """How to reach an endpoint and how long to wait for it."""
-
-    base_url: str
-    api_key: SecretStr | None = None
-    headers: Mapping[str, SecretStr] = field(default_factory=dict[str, SecretStr])
-    """Sent with every request; values are treated like keys."""
-    connect_timeout_s: float = 10.0
-    first_token_timeout_s: float = 300.0
-    """Generous: a local model on a CPU may read a long prompt for minutes."""
-    stall_timeout_s: float = 120.0
-    """Longest silence between two chunks."""
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 class OpenAICompatible:
@@ -78,25 +60,23 @@ class OpenAICompatible:
         self._temperature = temperature
         self._local = local
         self._sleep = sleep
-        self._shown_url = shown_url(options.base_url)
         self._dialect = _DIALECTS[tool_calling]()
         self._facts: dict[str, ModelInfo] = {}
         self._endpoint: Endpoint | None = None
         self._opening = asyncio.Lock()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._shown_url!r}, tool_calling={self._tool_calling!r})"
+        return f"{type(self).__name__}({self._options.shown_url!r}, tool_calling={self._tool_calling!r})"
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatPart]:
         """See :meth:`Provider.stream`."""
-        endpoint = await self._open()
         served = itertools.count(1)
         usage = Usage(calls=0)
         samples = 1 + (RESAMPLES if self._tool_calling == "constrained" else 0)
         for sample in range(samples):
             varied = resampled(request, sample, self._temperature)
             attempts = with_retries(
-                partial(self._attempt, endpoint, varied, served), self._options.retry, sleep=self._sleep
+                partial(self._attempt, varied, served), self._options.retry, sleep=self._sleep
             )
             result: ChatResult | None = None
             async with aclosing(attempts) as parts:
@@ -111,10 +91,9 @@ class OpenAICompatible:
                 yield replace(result, usage=usage)
                 return
 
-    async def _attempt(
-        self, endpoint: Endpoint, request: ChatRequest, served: Iterator[int]
-    ) -> AsyncGenerator[ChatPart]:
+    async def _attempt(self, request: ChatRequest, served: Iterator[int]) -> AsyncGenerator[ChatPart]:
         """One try. ``served`` counts the tries that the endpoint began to answer: they were most likely billed."""
+        endpoint = await self._open()
         dialect = self._dialect
         reader = dialect.reader(request)
         reply = ReplyAssembler()
@@ -140,23 +119,25 @@ class OpenAICompatible:
         fields = {"temperature": temperature, length: request.max_output_tokens, "seed": request.seed}
         return {name: value for name, value in fields.items() if value is not None}
 
+    async def _reach(self) -> EndpointOptions:
+        """Where the endpoint is just now."""
+        return self._options
+
     async def _open(self) -> Endpoint:
         """The endpoint, made at first use; the SDK is imported in a thread because that takes over a second."""
         async with self._opening:
-            endpoint = self._endpoint
-            if endpoint is None:
-                module = await asyncio.to_thread(importlib.import_module, "logician_graph.inference.endpoint")
-                options = self._options
-                endpoint = self._endpoint = module.Endpoint(
-                    base_url=options.base_url,
-                    shown_url=self._shown_url,
-                    api_key=options.api_key,
-                    headers=options.headers,
-                    connect_timeout_s=options.connect_timeout_s,
-                    first_token_timeout_s=options.first_token_timeout_s,
-                    stall_timeout_s=options.stall_timeout_s,
-                )
-            return endpoint
+            options = await self._reach()
+            if self._endpoint is not None and self._endpoint.options == options:
+                return self._endpoint
+            await self._close()
+            module = await asyncio.to_thread(importlib.import_module, "logician_graph.inference.endpoint")
+            self._endpoint = module.Endpoint(options)
+            return cast("Endpoint", self._endpoint)
+
+    async def _close(self) -> None:
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            await endpoint.aclose()
 
     async def info(self, model: str) -> ModelInfo:
         """See :meth:`Provider.info`. The window is the configured one, else what the endpoint's model list says."""
@@ -192,9 +173,7 @@ class OpenAICompatible:
 
     async def aclose(self) -> None:
         """Close every connection; a later call opens them anew."""
-        endpoint, self._endpoint = self._endpoint, None
-        if endpoint is not None:
-            await endpoint.aclose()
+        await self._close()
 
 
 def model_names(listing: Any) -> tuple[str, ...]:
@@ -219,10 +198,3 @@ def context_window(listing: Any, model: str) -> int | None:
 def _entries(listing: Any) -> list[dict[str, Any]]:
     data: Any = cast(dict[str, Any], listing).get("data") if isinstance(listing, dict) else None
     return [entry for entry in cast(list[Any], data) if isinstance(entry, dict)] if isinstance(data, list) else []
-
-
-def shown_url(base_url: str) -> str:
-    """``base_url`` without user, password and query, fit for messages."""
-    parts = urlsplit(base_url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))

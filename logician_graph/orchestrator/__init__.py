@@ -6,6 +6,7 @@ one run. Importing this package is cheap; :mod:`.worker`, :mod:`.graph` and :mod
 """
 
 from logician_graph.orchestrator.assemble import rebuild
+from logician_graph.orchestrator.branch import BranchCache
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.conversations import Attachment, Conversations
 from logician_graph.orchestrator.events import TRANSIENT, envelope
@@ -21,6 +22,7 @@ __all__ = [
     "TRANSIENT",
     "AgentTurn",
     "Attachment",
+    "BranchCache",
     "Conversations",
     "EventHub",
     "Outcome",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from logician_graph.inference import Prices, Provider
+from logician_graph.orchestrator.branch import BranchCache, load_branch
 from logician_graph.orchestrator.types import RunOptions, RunUsage
 from logician_graph.sandbox import Sandbox
 from logician_graph.tools import PermissionRule, ToolBus
@@ -34,6 +35,7 @@ class RunContext:
     ledger: RunLedger
     threads: ThreadStore
     preferences: PreferenceStore
+    branches: BranchCache
     provider: Provider
     model: str
     """The model's name as the provider knows it."""
@@ -49,6 +51,9 @@ class RunContext:
     """The branch as far as it was loaded, oldest first; ends at the graph's ``leaf_id`` or is empty."""
     window_from: str | None = None
     """Id of the message at which the last window began."""
+    results: dict[str, Message] = field(default_factory=dict[str, Message])
+    """Results of the calls of the newest reply, by message id, as this process wrote them."""
+    answer_message_id: str | None = None
     _mark: float = field(default_factory=time.monotonic)
 
     def account_time(self) -> None:
@@ -56,6 +61,17 @@ class RunContext:
         current = time.monotonic()
         self.usage.seconds = round(self.usage.seconds + current - self._mark, 3)
         self._mark = current
+
+    def branch(self, leaf_id: str) -> list[Message]:
+        """The run's history up to ``leaf_id``, oldest first; reads only what this process does not know yet."""
+        if not self.history or self.history[-1].id != leaf_id:
+            self.history, self.window_from = load_branch(self.branches, self.threads, leaf_id)
+        return self.history
+
+    @property
+    def resumed(self) -> bool:
+        """True when an earlier attempt may have left intents behind."""
+        return self.run.attempt > 1
 
     def commit(self, change: Change) -> list[RunEvent]:
         """Write one step; raises ``LostOwnership`` when another engine has the run."""

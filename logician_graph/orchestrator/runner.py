@@ -115,12 +115,10 @@ async def settle(context: RunContext, checkpoints: BaseCheckpointSaver[str], out
     """End the run: outcome, usage and the closing event in one transaction, then what only a live run needs goes."""
     context.account_time()
     usage = context.usage.model_dump()
-    current = context.ledger.get(context.run.id)
-    answer_id = current.answer_message_id if current is not None else None
+    answer_id = context.answer_message_id
     data = {"outcome": outcome, "reason": reason, "usage": usage, "answer_message_id": answer_id}
     values = {"status": "done", "outcome": outcome, "reason": reason, "finished_at": now(), "owner": None}
-    context.commit(Change(events=[("run.finished", data)], run=values))
-    context.ledger.withdraw_approvals(context.run.id)
-    context.ledger.drop_events(context.run.id, TRANSIENT)
+    context.commit(Change(events=[("run.finished", data)], run=values, closes=TRANSIENT))
+    context.branches.put(context.history, context.window_from)
     await checkpoints.adelete_thread(context.run.id)
     return Ending.SETTLED

@@ -14,6 +14,7 @@ from langgraph.runtime import RunControl
 
 from logician_graph.errors import LogicianError
 from logician_graph.orchestrator.context import RunContext
+from logician_graph.orchestrator.events import TRANSIENT
 from logician_graph.orchestrator.runner import Ending, execute
 from storage import Change, Run, RunLedger, WorkerRegistry, now
 
@@ -84,11 +85,10 @@ class RunWorker:
             while not self._stopping:
                 self._wake.clear()
                 self._claim_all()
-                self._hear_stops()
                 try:
                     await asyncio.wait_for(self._wake.wait(), POLL_S)
                 except TimeoutError:
-                    continue
+                    self._hear_stops()
         finally:
             beat.cancel()
 
@@ -154,8 +154,8 @@ class RunWorker:
         """End a run that cannot be served: its model or workspace cannot be had."""
         data = {"outcome": "failed", "reason": reason, "usage": run.usage, "answer_message_id": None}
         values = {"status": "done", "outcome": "failed", "reason": reason, "finished_at": now(), "owner": None}
-        self._ledger.commit(run.id, Change(events=[("run.finished", data)], run=values), owner=self._registry.id)
-        self._ledger.withdraw_approvals(run.id)
+        change = Change(events=[("run.finished", data)], run=values, closes=TRANSIENT)
+        self._ledger.commit(run.id, change, owner=self._registry.id)
 
     def _forget(self, run_id: str, task: asyncio.Task[Ending]) -> None:
         del self._tasks[run_id], self._contexts[run_id], self._controls[run_id]

@@ -60,7 +60,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 def system_readable() -> tuple[Path, ...]:
     """Existing system paths and this interpreter's prefixes."""
     paths = [*_SYSTEM, *_HARDWARE, *(f"/etc/{name}" for name in _ETC), *_optional_software()]
-    home = os.path.realpath(Path.home())
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 -- Path.home() raises where there is none
     prefixes = (os.path.realpath(prefix) for prefix in (sys.prefix, sys.base_prefix))
     paths += [prefix for prefix in prefixes if prefix != "/" and not (home + "/").startswith(prefix + "/")]
     return tuple(Path(path) for path in dict.fromkeys(paths) if Path(path).exists())

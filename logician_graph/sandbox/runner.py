@@ -182,7 +182,7 @@ class _Launched:
                 stdout=self._output,
                 stderr=self._output,
                 cwd="/",
-                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+                env=_launcher_environment(self._private),
                 pass_fds=(report_write,),
                 start_new_session=True,
             )
@@ -279,6 +279,12 @@ def _program(argv: Sequence[str], path: str) -> str:
     if found is None:
         raise SandboxError(f"The program {argv[0]!r} is not on the PATH of sandboxed commands ({path}).")
     return found
+
+
+def _launcher_environment(private: Path) -> dict[str, str]:
+    """As good as empty: a command may be able to read it. sandlock asks for a home, which not every user has."""
+    passed_on = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return {"HOME": str(private), **passed_on}
 
 
 def _real(paths: Sequence[Path]) -> list[str]:

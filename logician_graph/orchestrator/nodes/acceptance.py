@@ -11,7 +11,6 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from logician_graph.orchestrator.branch import load_branch
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.types import GraphState
 from logician_graph.sandbox import SandboxPolicy
@@ -82,7 +81,7 @@ async def _verify(context: RunContext, number: int, index: int, command: str) ->
 
 
 def _send_back(context: RunContext, state: GraphState, failures: list[str]) -> str:
-    parent = load_branch(context, state.get("leaf_id", ""))[-1]
+    parent = context.branch(state.get("leaf_id", ""))[-1]
     text = (
         "The work was checked and is not accepted yet.\n\n" + "\n\n".join(failures) + "\n\nMend it, then answer again."
     )

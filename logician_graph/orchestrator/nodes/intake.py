@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from logician_graph.orchestrator.branch import load_branch
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.types import GraphState
 from storage import StorageError
@@ -18,5 +17,5 @@ async def intake(_state: GraphState, runtime: Runtime[RunContext]) -> GraphState
         raise StorageError(f"Run {context.run.id!r} has no message to answer.")
     if context.cancelled.is_set():
         return {"leaf_id": leaf, "step": 0, "finish": "cancelled", "reason": "Stopped before it began."}
-    load_branch(context, leaf)
+    context.branch(leaf)
     return {"leaf_id": leaf, "step": 0, "repairs": 0, "finish": None, "reason": ""}

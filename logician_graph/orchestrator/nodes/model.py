@@ -13,7 +13,6 @@ from langgraph.runtime import Runtime
 from logician_graph.errors import ContextOverflow, ProviderError
 from logician_graph.inference import ChatResult, ToolCall, cost_usd
 from logician_graph.orchestrator.assemble import Assembled, assemble, sha256
-from logician_graph.orchestrator.branch import load_branch
 from logician_graph.orchestrator.budget import exhausted
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.prompt import system_prompt
@@ -30,7 +29,7 @@ async def model(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
     context = runtime.context
     step = state.get("step", 0) + 1
     call_id = f"model:{step}"
-    intent = context.ledger.intent(context.run.id, call_id)
+    intent = context.ledger.intent(context.run.id, call_id) if context.resumed else None
     if intent is not None and intent.settled_at is not None:
         return _next_state(step, _settled(context, intent), intent.message_id)
     if context.cancelled.is_set():
@@ -39,7 +38,7 @@ async def model(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
         context.emit(("budget.reached", {"budget": limit.budget, "limit": limit.limit, "used": limit.used}))
         return {"finish": "blocked", "reason": limit.sentence}
     message_id = intent.message_id if intent is not None else new_id()
-    history = load_branch(context, state.get("leaf_id", ""))
+    history = context.branch(state.get("leaf_id", ""))
     for squeeze in SQUEEZES:
         assembled = await _assemble(context, state, history, squeeze)
         _begin(context, step, call_id, message_id, assembled, known=intent is not None or squeeze < 1)
@@ -147,7 +146,7 @@ def _finish(
         change.events.append(("message.added", {"message_id": message_id}))
         if not (message.extra or {}).get("tool_calls"):
             change.leaf = (message.thread_id, parent.id, message_id)
-            change.run["answer_message_id"] = message_id
+            change.run["answer_message_id"] = context.answer_message_id = message_id
     change.events.append(("model.finished", finished))
     context.commit(change)
     if streamed.stopped:

@@ -52,7 +52,10 @@ async def observe(state: GraphState, runtime: Runtime[RunContext]) -> GraphState
 def _advance(context: RunContext, state: GraphState, last: str) -> None:
     """The branch is complete again: the thread shows it and the next model call sees it."""
     start = state.get("leaf_id")
-    context.history = []
+    written = [context.results.pop(call["result_id"], None) for call in state.get("calls", [])]
+    complete = [message for message in written if message is not None]
+    known = bool(context.history) and context.history[-1].id == state.get("calls", [])[0]["parent_id"]
+    context.history = [*context.history, *complete] if known and len(complete) == len(written) else []
     if context.run.thread_id is not None:
         context.commit(Change(leaf=(context.run.thread_id, start, last)))
 

@@ -31,7 +31,7 @@ async def tools(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
     assert call is not None
     context = runtime.context
     decision = state.get("decisions", {})[call["id"]]
-    intent = context.ledger.intent(context.run.id, call["id"])
+    intent = context.ledger.intent(context.run.id, call["id"]) if context.resumed else None
     if intent is not None and intent.settled_at is not None:
         return _result(call, _stored(context, call))
     if decision["action"] != "allow":
@@ -136,6 +136,7 @@ def _settle(
     data |= {name: value for name, value in optional.items() if value is not None}
     events = [("message.added", {"message_id": message.id}), ("tool.finished", data)]
     context.commit(Change(events=events, messages=[message], settle=[call["id"]] if settle else []))
+    context.results[message.id] = message
     return message
 
 
