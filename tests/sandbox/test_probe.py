@@ -29,7 +29,7 @@ async def test_the_strongest_level_that_works_is_chosen() -> None:
 async def test_a_forced_level_that_cannot_be_had_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     # There is no other way to have a machine without Landlock here.
     monkeypatch.setattr("logician_graph.sandbox.launcher.landlock.version", lambda: 0)
-    with pytest.raises(SandboxError, match="'landlock'.*no Landlock"):
+    with pytest.raises(SandboxError, match=r"'landlock'.*no Landlock"):
         await select_sandbox(forced=IsolationLevel.LANDLOCK)
     sandbox = await select_sandbox()
     assert sandbox.level is IsolationLevel.RLIMITS
@@ -75,7 +75,9 @@ async def _report_of(program: str, command: str, here: Path, *, stop: bool = Fal
     os.close(report_write)
     assert process.stdin is not None
     if stop:
-        while not (here / "child").exists():
+        for _ in range(200):
+            if (here / "child").exists():
+                break
             await asyncio.sleep(0.02)
         process.stdin.close()
     await asyncio.wait_for(process.wait(), 10)
