@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from logician_graph.engine_loop import EngineLoop
 from logician_graph.errors import LogicianError, NotFound, SettingsError, UsageError
 from logician_graph.inference import ProviderCheck
+from logician_graph.inspector import Inspector
 from logician_graph.model_desk import ModelDesk
 from logician_graph.orchestrator import (
     Attachment,
@@ -86,6 +87,7 @@ class Engine:
         self.conversations = Conversations(self.ledger, self.threads, self._wake)
         self.registry = WorkerRegistry(self.database, self.home)
         self.bus: ToolBus = default_bus()
+        self.inspector = Inspector(self.database, self.ledger, self.threads, self.preferences, self.bus)
         self.sandbox: Sandbox | None = None
         """None until the probe at start has chosen one."""
         self.problem: str | None = None
