@@ -44,7 +44,7 @@ class Inspector:
             raise UsageError(f"Event {seq} of run {run_id!r} is a {event.type!r}, not a model call.")
         record: Mapping[str, Any] = event.data["request"]
         branch = self._branch(record["first"], record["last"])
-        return rebuild(record, event.data["model"], branch, self._threads.blobs([record["system"], record["tools"]]))
+        return rebuild(record, event.data["model"], branch, self._threads.blobs([record["frame"]]))
 
     def _branch(self, first: str, last: str) -> list[Message]:
         end = self._threads.messages([first, last])

@@ -6,6 +6,7 @@ never fails half-way because a reader turned into a writer. Every failure is rai
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -19,6 +20,11 @@ from sqlalchemy.pool import QueuePool
 from sqlmodel import Session
 
 from storage.errors import StorageError
+
+
+def compact_json(value: Any) -> str:
+    """JSON without padding and without escapes: what is kept should not outgrow what was said."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def default_url(home: Path) -> str:
@@ -52,6 +58,7 @@ class Database:
         if self.is_sqlite:
             options: dict[str, Any] = {
                 "poolclass": QueuePool,
+                "json_serializer": compact_json,
                 "connect_args": {"check_same_thread": False, "timeout": 15},
             }
             self._reader = create_engine(self.url, pool_size=8, max_overflow=24, **options)
@@ -59,7 +66,9 @@ class Database:
             _configure_sqlite(self._reader, "BEGIN")
             _configure_sqlite(self._writer, "BEGIN IMMEDIATE")
         else:
-            self._writer = create_engine(self.url, pool_size=8, max_overflow=24, pool_pre_ping=True)
+            self._writer = create_engine(
+                self.url, pool_size=8, max_overflow=24, pool_pre_ping=True, json_serializer=compact_json
+            )
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager

@@ -20,7 +20,11 @@ from storage.database import Database
 from storage.errors import LostOwnership, StorageError
 from storage.ids import now
 from storage.runs import Approval, Intent, Run, RunEvent
-from storage.threads import Blob, Message, Thread
+from storage.thread_store import keep_blobs
+from storage.threads import Message, Thread
+
+_LOCK = {"key_share": True}
+"""A row is read to be changed: PostgreSQL keeps others from changing it, SQLite has one writer anyway."""
 
 Listener = Callable[[str, Sequence[RunEvent], Sequence[Message]], None]
 """Called with the run's id, the events just committed and the messages they refer to."""
@@ -45,7 +49,8 @@ class Change:
     run: dict[str, Any] = field(default_factory=dict[str, Any])
     """Columns of the run to set."""
     closes: Collection[str] = ()
-    """Not empty when the run ends: event types to drop; what still waits for a person is withdrawn."""
+    """Not empty when the run ends: event types to drop. What still waits for a person is withdrawn, and intents go:
+    the events say what was done."""
 
 
 class RunLedger:
@@ -72,8 +77,12 @@ class RunLedger:
         data = {"kind": run.kind, "thread_id": run.thread_id, "input_message_id": run.input_message_id}
         with self._order:
             with self.database.write() as session:
-                if run.thread_id is not None and _busy(session, run.thread_id):
-                    return False
+                if run.thread_id is not None:
+                    session.get(
+                        Thread, run.thread_id, with_for_update=_LOCK
+                    )  # one at a time may ask whether it is busy
+                    if _busy(session, run.thread_id):
+                        return False
                 session.add_all(messages)
                 session.flush()
                 session.add(run)
@@ -97,7 +106,7 @@ class RunLedger:
                 connection = session.connection()
                 events = self._append(session, run_id, change.events, owner=owner, values=change.run)
                 if change.blobs:
-                    _keep_blobs(connection, change.blobs)
+                    keep_blobs(connection, change.blobs)
                 if change.messages:
                     connection.execute(_INSERT_MESSAGES, [_columns(message) for message in change.messages])
                 if change.leaf is not None:
@@ -110,6 +119,7 @@ class RunLedger:
                     connection.execute(_INSERT_APPROVALS, [_columns(approval) for approval in change.approvals])
                 if change.closes:
                     connection.execute(_WITHDRAW, {"b_run": run_id, "b_at": now()})
+                    connection.execute(delete(Intent).where(col(Intent.run_id) == run_id))
                     connection.execute(
                         delete(RunEvent).where(col(RunEvent.run_id) == run_id, col(RunEvent.type).in_(change.closes))
                     )
@@ -231,7 +241,7 @@ class RunLedger:
         """
         with self._order:
             with self.database.write() as session:
-                run = session.get(Run, run_id)
+                run = session.get(Run, run_id, with_for_update=_LOCK)
                 if run is None or run.status == "done" or run.cancel_requested:
                     return run.status if run is not None else None
                 before = run.status
@@ -387,7 +397,7 @@ _WITHDRAW = (
 )
 _LEAF = (
     update(Thread)
-    .where(col(Thread.id) == bindparam("b_thread"), col(Thread.leaf_id) == bindparam("b_start"))
+    .where(col(Thread.id) == bindparam("b_thread"), col(Thread.leaf_id).is_not_distinct_from(bindparam("b_start")))
     .values(leaf_id=bindparam("b_end"), updated_at=bindparam("b_at"))
 )
 
@@ -405,13 +415,6 @@ def _bump(columns: tuple[str, ...], owned: bool) -> Any:
 
 def _columns(row: SQLModel) -> dict[str, Any]:
     return {name: getattr(row, name) for name in type(row).model_fields}
-
-
-def _keep_blobs(connection: Connection, blobs: Mapping[str, str]) -> None:
-    known = set(connection.execute(select(Blob.sha256).where(col(Blob.sha256).in_(blobs))).scalars())
-    rows = [{"sha256": sha256, "text": content} for sha256, content in blobs.items() if sha256 not in known]
-    if rows:
-        connection.execute(insert(Blob), rows)
 
 
 def _move_leaf(session: Session, thread_id: str, start: str | None, end: str) -> None:

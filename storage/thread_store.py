@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, literal, or_, update
+from sqlalchemy import Connection, delete, func, literal, or_, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
@@ -158,13 +160,21 @@ class ThreadStore:
     def put_blob(self, sha256: str, content: str) -> None:
         """Keep a text under its hash; a second time does nothing."""
         with self.database.write() as session:
-            if session.get(Blob, sha256) is None:
-                session.add(Blob(sha256=sha256, text=content))
+            keep_blobs(session.connection(), {sha256: content})
 
     def blobs(self, hashes: Collection[str]) -> dict[str, str]:
         """Texts by hash."""
         with self.database.read() as session:
             return {blob.sha256: blob.text for blob in session.exec(select(Blob).where(col(Blob.sha256).in_(hashes)))}
+
+
+def keep_blobs(connection: Connection, blobs: Mapping[str, str]) -> None:
+    """Keep texts under their hashes in this transaction, whoever else does so at the same moment."""
+    known = set(connection.execute(select(Blob.sha256).where(col(Blob.sha256).in_(blobs))).scalars())
+    rows = [{"sha256": sha256, "text": blobs[sha256]} for sha256 in sorted(set(blobs) - known)]
+    if rows:
+        insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+        connection.execute(insert(Blob).on_conflict_do_nothing(), rows)
 
 
 def _branch(session: Session, leaf_id: str, limit: int | None) -> list[Message]:

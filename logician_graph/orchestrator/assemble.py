@@ -1,7 +1,7 @@
 """What a model call sends: history, window and prompt put together, and the record from which it can be rebuilt.
 
 The record (``request`` of the ``model.started`` event) names the first and last message, what was shortened, and the
-hashes of system prompt and tool list, whose texts are kept as blobs. :func:`rebuild` makes the same request from it.
+hash of the frame (system prompt and tool list), which is kept once as a blob. :func:`rebuild` makes the same request.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def assemble(
     plan = plan_window(entries, budget, start=start)
     shortened = {history[index].id: tokens for index, tokens in plan.shortened.items()}
     messages, issues = _render(history[plan.start :], shortened, whole=history[plan.start].parent_id is None)
-    system_sha, tools_sha = sha256(system), sha256(tool_list)
+    frame = json.dumps({"system": system, "tools": tool_list}, ensure_ascii=False)
+    frame_id = sha256(frame)[:32]
     request = ChatRequest(
         model=model,
         messages=(ChatMessage("system", system), *messages),
@@ -102,8 +103,7 @@ def assemble(
     record: dict[str, Any] = {
         "first": history[plan.start].id,
         "last": history[-1].id,
-        "system": system_sha,
-        "tools": tools_sha,
+        "frame": frame_id,
         "window": window,
         "estimated": {"system": estimate_tokens(system), "tools": estimate_tokens(tool_list), "history": plan.tokens},
     }
@@ -113,8 +113,7 @@ def assemble(
         record["shortened"] = shortened
     if excluded:
         record["excluded"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in excluded]
-    blobs = {system_sha: system, tools_sha: tool_list}
-    return Assembled(request, record, blobs, plan, history[plan.start].id, budget, issues)
+    return Assembled(request, record, {frame_id: frame}, plan, history[plan.start].id, budget, issues)
 
 
 def _render(
@@ -135,11 +134,12 @@ def rebuild(record: Mapping[str, Any], model: str, branch: Sequence[Message], bl
     """The request that ``record`` describes. ``branch`` must hold the messages from first to last, in order."""
     ids = [message.id for message in branch]
     history = branch[ids.index(record["first"]) : ids.index(record["last"]) + 1]
+    frame = json.loads(blobs[record["frame"]])
     messages, _ = _render(history, record.get("shortened") or {}, whole=history[0].parent_id is None)
     return ChatRequest(
         model=model,
-        messages=(ChatMessage("system", blobs[record["system"]]), *messages),
-        tools=tuple(ToolSpec(**tool) for tool in json.loads(blobs[record["tools"]])),
+        messages=(ChatMessage("system", frame["system"]), *messages),
+        tools=tuple(ToolSpec(**tool) for tool in json.loads(frame["tools"])),
         temperature=record.get("temperature"),
         max_output_tokens=record.get("max_output_tokens"),
         seed=record.get("seed"),

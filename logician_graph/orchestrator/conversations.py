@@ -110,7 +110,7 @@ class Conversations:
             id=new_id(),
             thread_id=thread_id,
             input_message_id=message_id,
-            options=options.model_dump(mode="json"),
+            options=options.stored(),
             usage=RunUsage().model_dump(),
             reserved_for=reserved_for,
             created_at=now(),

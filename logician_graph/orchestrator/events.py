@@ -7,15 +7,15 @@ messages by id; :func:`envelope` puts the message itself in, so that a reader ne
 type                        data
 ==========================  ==================================================================================
 run.queued                  kind, thread_id, input_message_id
-run.started                 attempt, model, mode, workspace, isolation
+run.started                 attempt, model, mode, isolation
 run.interrupted             reason (an engine died or was shut down; the run goes on)
 run.waiting                 approval_ids
 run.cancel_requested        –
 run.finished                outcome, reason, usage, answer_message_id
 model.started               call_id, step, model, request (what was sent: see ``orchestrator.assemble``)
 model.retry                 call_id, attempt, wait_s, error
-model.finished              call_id, message_id, model, usage, cost_usd, finish_reason, duration_s,
-                            first_token_s, recovered
+model.finished              call_id, message_id, usage, finish_reason, duration_s; where known: model,
+                            cost_usd, first_token_s, recovered
 model.failed                call_id, error, error_type
 text.delta*                 message_id, text
 reasoning.delta*            message_id, text

@@ -78,7 +78,6 @@ async def _execute(
         "attempt": run.attempt,
         "model": context.options.model,
         "mode": context.options.mode,
-        "workspace": str(context.workspace),
         "isolation": context.sandbox.level.value,
     }
     context.emit(("run.started", started))

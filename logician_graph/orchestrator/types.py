@@ -36,6 +36,11 @@ class RunOptions(BaseModel):
     temperature: float | None = None
     seed: int | None = None
 
+    def stored(self) -> dict[str, Any]:
+        """As kept with the run: model, mode and workspace always, the rest where it differs from the default."""
+        always = {"model": self.model, "mode": self.mode, "workspace": self.workspace}
+        return {**self.model_dump(mode="json", exclude_defaults=True), **always}
+
 
 class RunUsage(BaseModel):
     """What one run used, measured. Token sums cover the calls whose usage the provider reported."""

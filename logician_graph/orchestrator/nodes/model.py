@@ -129,17 +129,20 @@ def _finish(
     parent = context.history[-1]
     message = _reply(context, message_id, parent, result, streamed, assembled.first_id)
     change = Change(settle=[call_id], run={})
-    finished = {
+    finished: dict[str, Any] = {
         "call_id": call_id,
         "message_id": message_id,
-        "model": result.model or context.model,
         "usage": _usage_json(result),
-        "cost_usd": cost_usd(result.usage, context.prices),
         "finish_reason": "cancelled" if streamed.stopped else result.finish_reason,
         "duration_s": streamed.duration_s,
-        "first_token_s": streamed.first_token_s,
-        "recovered": result.recovered,
     }
+    optional = {
+        "model": result.model if result.model != context.model else None,
+        "cost_usd": cost_usd(result.usage, context.prices),
+        "first_token_s": streamed.first_token_s,
+        "recovered": result.recovered or None,
+    }
+    finished |= {name: value for name, value in optional.items() if value is not None}
     keep = bool(message.text or (message.extra or {}).get("tool_calls"))
     if keep:
         change.messages.append(message)
@@ -174,11 +177,12 @@ def _account(context: RunContext, result: ChatResult) -> None:
 
 def _usage_json(result: ChatResult) -> dict[str, Any]:
     usage = result.usage
-    return {
+    counts = {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cached_tokens": usage.cached_tokens,
     }
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def _reply(
@@ -193,7 +197,9 @@ def _reply(
             if invalid is not None:
                 call["invalid"] = invalid
             calls.append(call)
-    extra: dict[str, Any] = {"model": result.model or context.model, "window_from": window_from}
+    extra: dict[str, Any] = {"model": result.model or context.model}
+    if window_from != context.history[0].id or context.history[0].parent_id is not None:
+        extra["window_from"] = window_from
     if calls:
         extra["tool_calls"] = calls
     if result.reasoning:
