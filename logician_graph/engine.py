@@ -83,7 +83,8 @@ class Engine:
         self.ledger = RunLedger(self.database)
         self.threads = ThreadStore(self.database)
         self.hub = EventHub(self.ledger, self.threads)
-        self.models = ModelDesk(self.home, lambda: self.settings)
+        self._loop = EngineLoop()
+        self.models = ModelDesk(self.home, lambda: self.settings, self._loop.call)
         self.conversations = Conversations(self.ledger, self.threads, self._wake)
         self.registry = WorkerRegistry(self.database, self.home)
         self.bus: ToolBus = default_bus()
@@ -93,7 +94,6 @@ class Engine:
         self.problem: str | None = None
         """Why the engine cannot work on runs, or None."""
         self._branches = BranchCache()
-        self._loop = EngineLoop()
         self._worker: RunWorker | None = None
         self._resources = AsyncExitStack()
 
@@ -113,6 +113,8 @@ class Engine:
         self._loop.start()
         Engine._current = self
         self._loop.submit(self._serve())
+        if not self._only_own:
+            self.models.start_missing()
 
     async def _serve(self) -> None:
         try:
@@ -390,7 +392,7 @@ class Engine:
         return {
             "database_writable": self.ledger.writable(),
             "loop_alive": self._loop.alive and self.problem is None,
-            "provider": {"state": "unknown", "message": ""},
+            "provider": self.models.health(),
             "runs": self.ledger.count_by_status(),
             "events_written": self.hub.events_written,
         }
