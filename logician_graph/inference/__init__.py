@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from logician_graph.inference.build import ProviderConfig, build_provider
 from logician_graph.inference.endpoint_options import EndpointOptions
+from logician_graph.inference.catalogue import Catalogue, ModelSpec
+from logician_graph.inference.download import pull
 from logician_graph.inference.openai_compatible import OpenAICompatible
 from logician_graph.inference.pricing import LOCAL, Prices, cost_usd
+from logician_graph.inference.progress import PullProgress
 from logician_graph.inference.retry import RetryPolicy
 from logician_graph.inference.tokens import estimate_tokens
 from logician_graph.inference.types import (
@@ -34,6 +37,7 @@ from logician_graph.inference.types import (
 
 __all__ = [
     "LOCAL",
+    "Catalogue",
     "ChatMessage",
     "ChatPart",
     "ChatRequest",
@@ -42,11 +46,13 @@ __all__ = [
     "FinishReason",
     "InvalidToolCall",
     "ModelInfo",
+    "ModelSpec",
     "OpenAICompatible",
     "Prices",
     "Provider",
     "ProviderCheck",
     "ProviderConfig",
+    "PullProgress",
     "ReasoningDelta",
     "RetryPolicy",
     "Retrying",
@@ -60,4 +66,5 @@ __all__ = [
     "build_provider",
     "cost_usd",
     "estimate_tokens",
+    "pull",
 ]

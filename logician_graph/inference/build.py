@@ -51,7 +51,14 @@ def build_provider(config: ProviderConfig, home: Path) -> Provider:
     if config.kind == "embedded":
         from logician_graph.inference.embedded import EmbeddedLlama
 
-        return EmbeddedLlama(config, home)
+        return EmbeddedLlama(
+            home,
+            config.model,
+            tool_calling=config.tool_calling or "constrained",
+            context_window=config.context_window,
+            temperature=config.temperature,
+            retry=config.retry,
+        )
     if not config.base_url:
         raise SettingsError(
             "The provider needs a base URL, such as 'https://api.openai.com/v1': set LOGICIAN_BASE_URL."

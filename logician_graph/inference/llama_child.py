@@ -21,6 +21,9 @@ from typing import Any, TextIO
 
 _PR_SET_PDEATHSIG = 1
 _PARENT_CHECK_S = 1.0
+_PROMPT_CACHE_MIB = 512
+"""Idle conversations whose state is kept in memory; llama.cpp's default is 8 GiB."""
+_WARNINGS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class ChildOptions:
     api_key: str
     alias: str
     n_ctx: int
-    """Tokens of context in all; with a unified cache any one slot may use all of it."""
+    """Tokens of context in all, split evenly over the slots."""
     n_parallel: int
     n_threads: int
     seed: int = 0
@@ -69,11 +72,13 @@ def _serve(options: ChildOptions) -> Any:
     params.api_keys = [options.api_key]
     params.n_ctx = options.n_ctx
     params.n_parallel = options.n_parallel
-    params.kv_unified = True
     params.cpuparams.n_threads = options.n_threads
     params.cpuparams_batch.n_threads = options.n_threads
     params.use_jinja = True
     params.cache_prompt = True
+    params.cache_ram_mib = _PROMPT_CACHE_MIB
+    params.ctx_shift = False
+    params.verbosity = _WARNINGS
     params.ui = False
     params.endpoint_slots = False
     params.sampling.seed = options.seed

@@ -75,9 +75,7 @@ class OpenAICompatible:
         samples = 1 + (RESAMPLES if self._tool_calling == "constrained" else 0)
         for sample in range(samples):
             varied = resampled(request, sample, self._temperature)
-            attempts = with_retries(
-                partial(self._attempt, varied, served), self._options.retry, sleep=self._sleep
-            )
+            attempts = with_retries(partial(self._attempt, varied, served), self._options.retry, sleep=self._sleep)
             result: ChatResult | None = None
             async with aclosing(attempts) as parts:
                 async for part in parts:
