@@ -1,6 +1,6 @@
 """The frame around every page: who may see it, navigation, search, and what the engine says about itself.
 
-It draws its own navigation so that links keep what was selected and badges refresh without a reload.
+It draws its own navigation, so that links keep what was selected and the badge refreshes without a reload.
 """
 
 from __future__ import annotations
@@ -13,32 +13,27 @@ from pages.components import places, sidebar
 
 st.set_page_config(page_title="Logician", page_icon=sidebar.ICON, layout="wide", initial_sidebar_state="expanded")
 
-PAGES = {
-    "Work": [
-        (places.CHAT, "Chat", ":material/forum:"),
-        (places.APPROVALS, "Approvals", ":material/approval_delegation:"),
-    ],
-    "Run": [
-        (places.RUNS, "Runs", ":material/timeline:"),
-        (places.SETTINGS, "Settings", ":material/settings:"),
-    ],
+pages = {
+    entry.file: st.Page(
+        entry.file,
+        title=f"{entry.title} · Logician",
+        icon=entry.icon,
+        default=entry.file == places.CHAT,
+        help=entry.help,
+    )
+    for entries in places.NAVIGATION.values()
+    for entry in entries
+    if places.exists(entry.file)
 }
-existing = {
-    group: [
-        st.Page(file, title=title, icon=icon, default=file == places.CHAT)
-        for file, title, icon in entries
-        if places.exists(file)
-    ]
-    for group, entries in PAGES.items()
-}
-page = st.navigation({group: pages for group, pages in existing.items() if pages}, position="hidden")
+page = st.navigation(list(pages.values()), position="hidden")
+current = next(file for file, known in pages.items() if known.url_path == page.url_path)
 
 if oidc_configured() and not st.user.is_logged_in:
     sidebar.sign_in()
     st.stop()
 
 engine = Engine.current()
-sidebar.head(engine, PAGES)
+sidebar.head(engine, current)
 try:
     sidebar.banner(engine)
     page.run()

@@ -1,10 +1,12 @@
 """Where a person can go, and the ids that stay selected: links and the URL are made here and nowhere else.
 
-An id lives in the URL and in the session: a click in the navigation drops the query string, coming back restores it.
+An id lives in the URL, so that reload, bookmark and the browser's Back work, and in the session, so that the links of
+the navigation lead back to what was shown.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +17,30 @@ CHAT, APPROVALS, RUNS, SETTINGS = "chat.py", "approvals.py", "runs.py", "setting
 
 Selected = Literal["thread", "run"]
 
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the navigation."""
+
+    file: str
+    title: str
+    icon: str
+    help: str
+    selects: Selected | None = None
+    """The id that the page shows, if it shows one thing of many."""
+
+
+NAVIGATION: dict[str, tuple[Entry, ...]] = {
+    "Work": (
+        Entry(CHAT, "Chat", ":material/forum:", "Give the agent a task and watch it work.", "thread"),
+        Entry(APPROVALS, "Approvals", ":material/approval_delegation:", "What waits for you, and what you decided."),
+    ),
+    "Run": (
+        Entry(RUNS, "Runs", ":material/timeline:", "Every run with its trace, tokens and cost.", "run"),
+        Entry(SETTINGS, "Settings", ":material/settings:", "Models, permissions, limits, storage."),
+    ),
+}
+
 _FOLDER = Path(__file__).resolve().parent.parent
 
 
@@ -24,20 +50,21 @@ def exists(page: str) -> bool:
 
 
 def selected(name: Selected) -> str | None:
-    """The id in the URL, else the one chosen before in this session, which is then put back into the URL."""
+    """The id in the URL; it is remembered for the links that lead back here."""
     given = st.query_params.get(name)
-    if given:
-        st.session_state[f"selected_{name}"] = given
-        return given
-    kept = remembered(name)
-    if kept:
-        st.query_params[name] = kept
-    return kept
+    st.session_state[f"selected_{name}"] = given
+    return given
 
 
 def remembered(name: Selected) -> str | None:
     """The id chosen last in this session."""
     return st.session_state.get(f"selected_{name}")
+
+
+def kept(entry: Entry) -> dict[str, str] | None:
+    """Query parameters that lead back to what was shown on the page of ``entry``."""
+    value = remembered(entry.selects) if entry.selects else None
+    return {entry.selects: value} if entry.selects and value else None
 
 
 def select(name: Selected, value: str | None) -> None:

@@ -1,64 +1,118 @@
-"""The sidebar: logo, new chat, navigation with what waits, and the state of the engine at the bottom."""
+"""The sidebar: logo, new chat, search, navigation with what waits, and at the bottom model, use and health.
+
+Links carry what was selected on their page, so that a click in the navigation never loses it. The two live parts
+refresh by themselves and draw the same elements when nothing changed, so nothing blinks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
 from pathlib import Path
 
 import streamlit as st
 
 from logician_graph.engine import Engine
+from logician_graph.errors import LogicianError
 from pages.components import places
+from pages.components.keyboard import keyboard
+from pages.components.search import search
+from pages.components.words import midnight, money, plain, short_count
 
-ICON = str(Path(__file__).resolve().parent.parent / "assets" / "logician-mark.svg")
+_ASSETS = Path(__file__).resolve().parent.parent / "assets"
+ICON = str(_ASSETS / "logician-mark.svg")
 
 
 def sign_in() -> None:
     """Ask who is there, with the identity provider that is configured."""
-    st.title("Logician")
-    st.write("Sign in to use this workbench.")
-    st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login, key="sign_in")
+    with st.container(horizontal_alignment="center"):
+        st.space("large")
+        st.image(_logo(), width=220)
+        st.markdown("Sign in to use this workbench.")
+        st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login, key="sign_in")
 
 
-def head(engine: Engine, pages: Mapping[str, Sequence[tuple[str, str, str]]]) -> None:
-    """Logo, new chat and navigation."""
-    st.logo(ICON, size="large")
+def head(engine: Engine, current: str) -> None:
+    """Logo, new chat, search and navigation. ``current`` is the file of the page that is shown."""
+    st.logo(_logo(), size="large", icon_image=ICON)
     with st.sidebar:
-        if st.button("New chat", icon=":material/add:", width="stretch", key="new_chat"):
+        if places.exists(places.CHAT) and st.button(
+            "New chat", icon=":material/edit_square:", width="stretch", shortcut="n", key="new_chat"
+        ):
             places.go_to_thread(None)
-        _navigation(engine, pages)
-
-
-@st.fragment(run_every=2)
-def _navigation(engine: Engine, pages: Mapping[str, Sequence[tuple[str, str, str]]]) -> None:
-    waiting = engine.ledger.count_open_approvals()
-    for group, entries in pages.items():
-        st.caption(group)
-        for file, title, icon in entries:
-            if not places.exists(file):
-                continue
-            badge = f" :orange-badge[{waiting}]" if file == places.APPROVALS and waiting else ""
-            st.page_link(file, label=title + badge, icon=icon, query_params=_kept(file), width="stretch")
-
-
-def _kept(file: str) -> dict[str, str] | None:
-    name = {places.CHAT: "thread", places.RUNS: "run"}.get(file)
-    value = places.remembered(name) if name in ("thread", "run") else None  # pyright: ignore[reportArgumentType]
-    return {name: value} if name and value else None
+        search(engine)
+        _navigation(engine, current)
+        keyboard()
 
 
 def banner(engine: Engine) -> None:
     """What keeps the engine from working, above every page."""
     if engine.problem is not None:
         st.error(
-            f"**The engine has stopped working on runs.** {engine.problem}\n\n"
-            "Nothing you send is lost: it waits. Mend the cause, then start Logician again.",
+            f"**Runs are not being worked on.** {plain(engine.problem)}\n\n"
+            "What you send is kept and waits. Mend the cause, then start Logician again; "
+            "`logician doctor` checks this machine.",
             icon=":material/error:",
         )
 
 
 def foot(engine: Engine) -> None:
-    """The model, the use of today and the engine's health."""
+    """The model, the use of today, the engine's health, and who is signed in."""
     with st.sidebar:
-        sandbox = engine.sandbox
-        st.caption("Engine is starting" if sandbox is None else f"Isolation: {sandbox.level.value}")
+        _state(engine)
+        if st.user.get("is_logged_in"):
+            with st.container(horizontal=True, vertical_alignment="center", key="signed_in"):
+                st.caption(plain(str(st.user.get("name") or st.user.get("email") or "Signed in")))
+                st.button("Sign out", type="tertiary", on_click=st.logout, key="sign_out")
+
+
+def _logo() -> str:
+    return str(_ASSETS / f"logician-{'dark' if st.context.theme.type == 'dark' else 'light'}.svg")
+
+
+@st.fragment(run_every=2)
+def _navigation(engine: Engine, current: str) -> None:
+    waiting = engine.ledger.count_open_approvals()
+    with st.container(gap=None, key="navigation"):
+        for group, entries in places.NAVIGATION.items():
+            shown = [entry for entry in entries if places.exists(entry.file)]
+            if shown:
+                st.caption(group)
+            for entry in shown:
+                badge = f" :orange-badge[{waiting}]" if entry.file == places.APPROVALS and waiting else ""
+                target = None if entry.file == current and entry.selects == "run" else places.kept(entry)
+                st.page_link(
+                    entry.file, label=entry.title + badge, icon=entry.icon, query_params=target, width="stretch"
+                )
+
+
+@st.fragment(run_every=5)
+def _state(engine: Engine) -> None:
+    today = engine.inspector.runs.usage_since(midnight(time.time(), st.context.timezone))
+    tokens = short_count(today.input_tokens + today.output_tokens)
+    if today.unknown_tokens:
+        tokens = f"at least {tokens}" if today.input_tokens + today.output_tokens else "unknown"
+    cost = money(today.cost_usd)
+    if today.unknown_cost:
+        cost = f"{cost} and {today.unknown_cost} of unknown cost" if today.cost_usd else "unknown"
+    with st.container(gap=None, key="engine_state"):
+        st.caption(f":material/model_training: {_model(engine)}")
+        st.caption(f":material/toll: Today: {tokens} tokens · cost {cost}")
+        st.caption(_health(engine))
+
+
+def _model(engine: Engine) -> str:
+    try:
+        kind, _, name = engine.models.default_ref().partition(":")
+    except LogicianError:
+        return ":orange[No model is chosen]"
+    return plain(name) + (" · built in" if kind == "local" else "")
+
+
+def _health(engine: Engine) -> str:
+    if engine.problem is not None:
+        return ":red[:material/error: Engine stopped]"
+    if engine.sandbox is None:
+        return ":material/hourglass_top: Engine is starting"
+    if engine.sandbox.warning:
+        return f":orange[:material/warning: Engine ready, isolation {engine.sandbox.level.value}]"
+    return f":green[:material/check_circle:] Engine ready · isolation {engine.sandbox.level.value}"

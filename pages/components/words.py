@@ -80,6 +80,12 @@ def zone(name: str | None) -> tzinfo:
         return UTC
 
 
+def midnight(at: float, timezone: str | None) -> float:
+    """When the day of ``at`` began for the person."""
+    day = datetime.fromtimestamp(at, zone(timezone))
+    return day.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+
+
 def exact(at: float, timezone: str | None) -> str:
     """The moment in the person's zone, to the second."""
     return datetime.fromtimestamp(at, zone(timezone)).strftime("%Y-%m-%d %H:%M:%S %Z")
