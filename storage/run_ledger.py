@@ -8,12 +8,12 @@ called after the transaction, in order, with the events as stored.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import Connection, CursorResult, bindparam, delete, func, insert, or_, text, update
+from sqlalchemy import CursorResult, bindparam, delete, func, insert, or_, text, update
 from sqlmodel import Session, SQLModel, col, select
 
 from storage.database import Database
@@ -78,9 +78,8 @@ class RunLedger:
         with self._order:
             with self.database.write() as session:
                 if run.thread_id is not None:
-                    session.get(
-                        Thread, run.thread_id, with_for_update=_LOCK
-                    )  # one at a time may ask whether it is busy
+                    # Two that ask at once whether the thread is busy must not both hear no.
+                    session.get(Thread, run.thread_id, with_for_update=_LOCK)
                     if _busy(session, run.thread_id):
                         return False
                 session.add_all(messages)
@@ -148,7 +147,7 @@ class RunLedger:
             raise LostOwnership(f"Run {run_id!r} no longer belongs to engine {owner!r}.")
         at = now()
         first = last - len(events) + 1
-        rows = [
+        rows: list[dict[str, Any]] = [
             {"run_id": run_id, "seq": first + offset, "v": 1, "at": at, "type": kind, "data": data}
             for offset, (kind, data) in enumerate(events)
         ]

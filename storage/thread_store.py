@@ -178,8 +178,9 @@ def keep_blobs(connection: Connection, blobs: Mapping[str, str]) -> None:
 
 
 def _branch(session: Session, leaf_id: str, limit: int | None) -> list[Message]:
+    start: Any = (col(Message.id).label("id"), col(Message.parent_id).label("parent_id"), literal(1).label("n"))
     chain = (
-        select(col(Message.id).label("id"), col(Message.parent_id).label("parent_id"), literal(1).label("n"))
+        select(*start)
         .where(col(Message.id) == leaf_id)
         .cte("chain", recursive=True)
     )
