@@ -178,9 +178,8 @@ def keep_blobs(connection: Connection, blobs: Mapping[str, str]) -> None:
 
 
 def _branch(session: Session, leaf_id: str, limit: int | None) -> list[Message]:
-    start: Any = (col(Message.id).label("id"), col(Message.parent_id).label("parent_id"), literal(1).label("n"))
     chain = (
-        select(*start)
+        select(Message.id, Message.parent_id, literal(1).label("n"))
         .where(col(Message.id) == leaf_id)
         .cte("chain", recursive=True)
     )
