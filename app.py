@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -38,6 +36,7 @@ from logician_graph.gateway import (
     obtain_token,
     oidc_configured,
     oidc_user,
+    unavailable,
 )
 from logician_graph.redaction import configure_logging
 from logician_graph.settings import Settings, ensure_home
@@ -102,7 +101,7 @@ class Server:
 def main() -> int:
     """Serve until told to stop. Returns the exit code."""
     host, port = server.settings.host, server.settings.port
-    problem = _unavailable(host, port)
+    problem = unavailable(host, port)
     if problem is not None:
         print(problem, file=sys.stderr)
         return 1
@@ -126,25 +125,7 @@ def _address() -> str:
 def _active_sessions() -> int:
     from streamlit.runtime import Runtime, exists
 
-    return Runtime.instance()._session_mgr.num_active_sessions() if exists() else 0  # noqa: SLF001
-
-
-def _unavailable(host: str, port: int) -> str | None:
-    """Why the address cannot be listened on, or None."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-            probe.listen(1)
-        except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                return (
-                    f"Port {port} on {host} is in use, perhaps by another Logician. "
-                    f"Stop that one, or choose another port: LOGICIAN_PORT={port + 1}"
-                )
-            return f"Cannot listen on {host}:{port} ({error.strerror}). Set LOGICIAN_HOST and LOGICIAN_PORT."
-    return None
+    return Runtime.instance()._session_mgr.num_active_sessions() if exists() else 0  # pyright: ignore[reportPrivateUsage]
 
 
 @contextlib.contextmanager

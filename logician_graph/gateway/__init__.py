@@ -5,6 +5,7 @@ It reaches the engine through :class:`EngineDoor` alone. Pages are not its busin
 
 from __future__ import annotations
 
+from logician_graph.gateway.address import unavailable
 from logician_graph.gateway.banner import banner
 from logician_graph.gateway.middleware import AuthMiddleware, Guard
 from logician_graph.gateway.oidc import oidc_configured, oidc_user
@@ -30,4 +31,5 @@ __all__ = [
     "oidc_configured",
     "oidc_user",
     "read_token",
+    "unavailable",
 ]
