@@ -30,6 +30,7 @@ from logician_graph.inference.wire import error_in_chunk, scrub
 
 Chunk = dict[str, Any]
 _NO_KEY = "none"
+_KEPT_MESSAGES = 8192
 
 
 class _Chunks(AsyncStream[Chunk]):
@@ -81,12 +82,14 @@ class Endpoint:
             default_headers={name: value.get_secret_value() for name, value in options.headers.items()},
         )
         self._client: openai.AsyncOpenAI = self._chat.root_async_client
+        self._sent: dict[int, tuple[ChatMessage, Any]] = {}
 
     async def stream(
         self, model: str, messages: Sequence[ChatMessage], fields: Mapping[str, Any]
     ) -> AsyncGenerator[Chunk]:
         """The chunks of one completion. Raises an error of the tree; a stream without its end is transient."""
-        payload = self._chat.payload([_langchain(message) for message in messages], model=model, **fields)
+        payload = self._chat.payload([], model=model, **fields)
+        payload["messages"] = [self._wire(message) for message in messages]
         payload["stream_options"] = {"include_usage": True}
         finished = False
         try:
@@ -109,6 +112,17 @@ class Endpoint:
                     raise TransientProviderError(f"{self._shown_url} ended its reply in the middle.")
         except (openai.OpenAIError, TimeoutError, ValueError) as error:
             raise self._typed(error, model) from None
+
+    def _wire(self, message: ChatMessage) -> Any:
+        """The message as sent. A history repeats with every call, so what was converted once is kept."""
+        known = self._sent.get(id(message))
+        if known is not None and known[0] is message:
+            return known[1]
+        written = self._chat.payload([_langchain(message)])["messages"][0]
+        if len(self._sent) >= _KEPT_MESSAGES:
+            self._sent.clear()
+        self._sent[id(message)] = (message, written)
+        return written
 
     async def get(self, path: str) -> Any:
         """The JSON of a GET below the base URL, or at ``path`` if that is absolute. Raises an error of the tree."""

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from logician_graph.inference import ChatMessage, ChatRequest, ToolCall, ToolSpec, estimate_tokens
@@ -36,17 +35,32 @@ class Assembled:
     issues: list[str]
 
 
-@lru_cache(maxsize=16_384)
-def _size(_message_id: str, text: str) -> int:
-    return estimate_tokens(text)
+class _Converted:
+    """Messages never change, so each is converted and measured once. Bounded; safe from any thread."""
+
+    def __init__(self, most: int = 50_000) -> None:
+        self._most = most
+        self._known: dict[str, tuple[ChatMessage, Entry]] = {}
+
+    def __call__(self, message: Message) -> tuple[ChatMessage, Entry]:
+        known = self._known.get(message.id)
+        if known is None:
+            if len(self._known) >= self._most:
+                self._known.clear()
+            known = self._known[message.id] = _convert(message)
+        return known
 
 
-def _entry(message: Message, chat: ChatMessage) -> Entry:
+_converted = _Converted()
+
+
+def _convert(message: Message) -> tuple[ChatMessage, Entry]:
+    chat = to_chat(message)
     text = chat.text
     if chat.tool_calls:
         text += json.dumps([call.arguments for call in chat.tool_calls], ensure_ascii=False)
     origin = (message.extra or {}).get("origin")
-    return Entry(_size(message.id, text), message.role == "user" and origin is None, message.role == "tool")
+    return chat, Entry(estimate_tokens(text), message.role == "user" and origin is None, message.role == "tool")
 
 
 def sha256(text: str) -> str:
@@ -83,8 +97,7 @@ def assemble(
     reserve = max_output_tokens or min(4096, window // 4)
     fixed = estimate_tokens(system) + estimate_tokens(tool_list)
     budget = max(256, int((window - reserve - fixed) * 0.95 * squeeze))
-    chats = [to_chat(message) for message in history]
-    entries = [_entry(message, chat) for message, chat in zip(history, chats, strict=True)]
+    entries = [_converted(message)[1] for message in history]
     start = next((index for index, message in enumerate(history) if message.id == window_from), 0)
     plan = plan_window(entries, budget, start=start)
     shortened = {history[index].id: tokens for index, tokens in plan.shortened.items()}
@@ -121,9 +134,9 @@ def _render(
 ) -> tuple[list[ChatMessage], list[str]]:
     chats: list[ChatMessage] = []
     for index, message in enumerate(history):
-        chat = to_chat(message)
+        chat, entry = _converted(message)
         if message.id in shortened:
-            chat = replace(chat, text=shorten_text(chat.text, shortened[message.id], _size(message.id, chat.text)))
+            chat = replace(chat, text=shorten_text(chat.text, shortened[message.id], entry.tokens))
         if index == 0 and not whole and chat.role == "user":
             chat = replace(chat, text=f"{LEFT_OUT}\n\n{chat.text}")
         chats.append(chat)

@@ -58,7 +58,7 @@ def repair(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[str
             issues.append("an empty reply was left out")
             continue
         reply, wanted = _unique_ids(message, issues)
-        repaired.append(replace(reply, tool_call_id=None))
+        repaired.append(reply if reply.tool_call_id is None else replace(reply, tool_call_id=None))
         for call, original_id in zip(reply.tool_calls, wanted, strict=True):
             found = _find_result(clean, index, original_id, used)
             if found is None:
@@ -66,7 +66,9 @@ def repair(messages: Sequence[ChatMessage]) -> tuple[list[ChatMessage], list[str
                 repaired.append(ChatMessage("tool", UNKNOWN_OUTCOME, tool_call_id=call.id))
             else:
                 used.add(found)
-                repaired.append(ChatMessage("tool", clean[found].text, tool_call_id=call.id))
+                result = clean[found]
+                same = result.tool_call_id == call.id and not result.tool_calls
+                repaired.append(result if same else ChatMessage("tool", result.text, tool_call_id=call.id))
     for index, message in enumerate(clean):
         if message.role == "tool" and index not in used:
             issues.append(f"a result for {message.tool_call_id!r} that no call asked for was left out")
