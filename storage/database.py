@@ -32,6 +32,10 @@ def default_url(home: Path) -> str:
     return f"sqlite:///{home / 'logician.db'}"
 
 
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
+
+
 def _configure_sqlite(engine: Engine, begin: str) -> None:
     @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -42,6 +46,8 @@ def _configure_sqlite(engine: Engine, begin: str) -> None:
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()
+        # SQLite's own lower() knows ASCII only; searching must not care about the case of any script.
+        connection.create_function("lower", 1, _lower, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _on_begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
