@@ -17,6 +17,7 @@ from pages.components import places
 from pages.components.keyboard import keyboard
 from pages.components.search import search
 from pages.components.words import midnight, money, plain, short_count
+from storage import UsageSum
 
 _ASSETS = Path(__file__).resolve().parent.parent / "assets"
 ICON = str(_ASSETS / "logician-mark.svg")
@@ -72,11 +73,12 @@ def _logo() -> str:
 @st.fragment(run_every=2)
 def _navigation(engine: Engine, current: str) -> None:
     waiting = engine.ledger.count_open_approvals()
-    with st.container(gap=None, key="navigation"):
-        for group, entries in places.NAVIGATION.items():
-            shown = [entry for entry in entries if places.exists(entry.file)]
-            if shown:
-                st.caption(group)
+    for group, entries in places.NAVIGATION.items():
+        shown = [entry for entry in entries if places.exists(entry.file)]
+        if not shown:
+            continue
+        with st.container(gap="xxsmall", key=f"navigation_{group.lower()}"):
+            st.caption(group)
             for entry in shown:
                 badge = f" :orange-badge[{waiting}]" if entry.file == places.APPROVALS and waiting else ""
                 target = None if entry.file == current and entry.selects == "run" else places.kept(entry)
@@ -88,16 +90,26 @@ def _navigation(engine: Engine, current: str) -> None:
 @st.fragment(run_every=5)
 def _state(engine: Engine) -> None:
     today = engine.inspector.runs.usage_since(midnight(time.time(), st.context.timezone))
-    tokens = short_count(today.input_tokens + today.output_tokens)
-    if today.unknown_tokens:
-        tokens = f"at least {tokens}" if today.input_tokens + today.output_tokens else "unknown"
-    cost = money(today.cost_usd)
-    if today.unknown_cost:
-        cost = f"{cost} and {today.unknown_cost} of unknown cost" if today.cost_usd else "unknown"
     with st.container(gap=None, key="engine_state"):
-        st.caption(f":material/model_training: {_model(engine)}")
-        st.caption(f":material/toll: Today: {tokens} tokens · cost {cost}")
+        st.caption(f":material/neurology: {_model(engine)}")
+        st.caption(f":material/toll: {tokens_today(today)}")
+        st.caption(f":material/payments: {cost_today(today)}")
         st.caption(_health(engine))
+
+
+def tokens_today(used: UsageSum) -> str:
+    """Tokens of the day, as far as they were reported."""
+    total = used.input_tokens + used.output_tokens
+    if used.unknown_tokens and not total:
+        return "Tokens today: unknown"
+    return f"Tokens today: {'over ' if used.unknown_tokens else ''}{short_count(total)}"
+
+
+def cost_today(used: UsageSum) -> str:
+    """Cost of the day; a run without a price makes it a lower bound, or unknown."""
+    if used.unknown_cost and not used.cost_usd:
+        return "Cost today: unknown"
+    return f"Cost today: {'over ' if used.unknown_cost else ''}{money(used.cost_usd)}"
 
 
 def _model(engine: Engine) -> str:
