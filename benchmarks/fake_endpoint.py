@@ -1,6 +1,7 @@
 """A fake OpenAI-compatible endpoint without latency, in a process of its own, for benchmarks.
 
-Every fourth question is answered by a ``read_file`` call first, the others at once with about 400 characters.
+Every second question is answered by a ``read_file`` call first, the others at once with about 900 characters. A
+question that starts with "stream" is answered by sixty words, one every 20 ms.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from tests.fakes.openai_server import FakeOpenAI
 
 ANSWER = (
     "Item {n} is in good order. Its two neighbours were looked at as well: the first has not changed since the last "
-    "time, the second was renamed and carries a new date. Nothing else in the list is affected by this, and no action is "
-    "needed now. I compared the stored state with the one from the previous turn and found the same checksum for all "
-    "entries but the one named above, which is what you expected when you asked about it earlier."
+    "time, the second was renamed and carries a new date. Nothing else in the list is affected by this, and no action "
+    "is needed now. I compared the stored state with the one from the previous turn and found the same checksum for "
+    "all entries but the one named above, which is what you expected when you asked about it earlier.\n\n"
+    "- checked: item {n}, its predecessor and its successor\n- changed: the successor's name and date\n"
+    "- unchanged: size, owner and checksum of the others\n\nIf you want me to follow the rename through the other "
+    "lists as well, say so; I would look at every list that mentions the old name, show you the places, and change "
+    "them only when you have seen them. Until then I leave everything as it is."
 )
 
 
@@ -27,7 +32,9 @@ def reply(body: Any) -> Reply:
     """The reply to a request body."""
     last = body["messages"][-1]
     number = sum(1 for message in body["messages"] if message["role"] == "user")
-    if last["role"] == "user" and number % 4 == 0:
+    if last["role"] == "user" and "stream " in str(last["content"]):
+        return Reply(" ".join(f"word{word}" for word in range(60)), delay_s=0.02)
+    if last["role"] == "user" and number % 2 == 0:
         return Reply(tool_calls=[("read_file", {"path": "item.txt"})])
     return Reply(ANSWER.format(n=number))
 

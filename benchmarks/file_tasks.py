@@ -1,6 +1,6 @@
 """How many of thirty small file tasks a local model solves, judged by executing what it left, not by its answer.
 
-    python -m benchmarks.file_tasks --home HOME [--model qwen2.5-coder-1.5b] [--tool-calling native] [--only ID,…] [--json F]
+    python -m benchmarks.file_tasks --home HOME [--model qwen2.5-coder-1.5b] [--tool-calling native] [--json FILE]
 
 ``--tool-calling native`` is the state of the art before Logician's own work on small models: the server's own tool
 calls, with the same prompt and tools. Everything runs in the sandbox, in a workspace of its own, at temperature 0,
@@ -39,10 +39,8 @@ async def _attempt(engine: Any, task: FileTask, max_turns: int) -> dict[str, Any
         run = engine.send(
             thread.id, task.prompt, mode="accept_all", interactive=False, max_turns=max_turns, temperature=0.0, seed=7
         )
-        calls: list[str] = []
-        async for event in engine.follow(run.id):
-            if event["type"] == "tool.finished":
-                calls.append(f"{event['data']['tool']}:{event['data']['status']}")
+        finished = [event["data"] async for event in engine.follow(run.id) if event["type"] == "tool.finished"]
+        calls = [f"{data['tool']}:{data['status']}" for data in finished]
         done = engine.run(run.id)
         return {
             "id": task.id,

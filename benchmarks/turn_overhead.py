@@ -1,7 +1,7 @@
 """Engine overhead per model turn: Logician against LangChain's ``create_agent`` with the SQLite checkpointer.
 
 Both talk to the same fake endpoint without latency, in a process of its own, and keep everything on disk. One thread,
-``--turns`` turns, one after the other; every fourth turn calls a tool, so a turn has 1.25 model calls on average. What
+``--turns`` turns, one after the other; every second turn reads a file of 2.5 kB first: 1.5 model calls a turn. What
 is compared is the wall time per turn, in the same run, interleaved in blocks, so that a noisy machine disturbs both.
 
     python -m benchmarks.turn_overhead [--turns 500] [--json]
@@ -25,6 +25,7 @@ from typing import Any
 from benchmarks.fake_endpoint import endpoint_process
 
 QUESTION = "Turn {n}: what is the state of item {n}, and which of its neighbours changed since we last looked at it?"
+ITEM = "".join(f"entry {n:03}: owner=alice size={n * 37} state=fine\n" for n in range(60))
 Turn = Callable[[int], Awaitable[None]]
 
 
@@ -33,14 +34,12 @@ async def logician(base_url: str, folder: Path) -> tuple[Turn, Callable[[], Awai
     from logician_graph.engine import Engine
     from logician_graph.settings import Settings, ensure_home
 
-    os.environ.update(
-        LOGICIAN_HOME=str(folder), LOGICIAN_BASE_URL=base_url, LOGICIAN_MODEL="fake", LOGICIAN_CONTEXT_WINDOW="128000"
-    )
+    os.environ.update(LOGICIAN_HOME=str(folder), LOGICIAN_BASE_URL=base_url, LOGICIAN_MODEL="fake")
     settings = Settings.load()
     ensure_home(settings)
     engine = Engine(settings)
     await engine.start()
-    (settings.workspace / "item.txt").write_text("state: fine\n", encoding="utf-8")
+    (settings.workspace / "item.txt").write_text(ITEM, encoding="utf-8")
     thread = engine.new_thread()
 
     async def turn(number: int) -> None:
@@ -73,7 +72,7 @@ async def create_agent(base_url: str, folder: Path) -> tuple[Turn, Callable[[], 
         """Read a file."""
         return (folder / path).read_text(encoding="utf-8")
 
-    (folder / "item.txt").write_text("state: fine\n", encoding="utf-8")
+    (folder / "item.txt").write_text(ITEM, encoding="utf-8")
     connection = await aiosqlite.connect(folder / "agent.db")
     saver = AsyncSqliteSaver(connection)
     await saver.setup()

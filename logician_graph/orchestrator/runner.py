@@ -1,5 +1,8 @@
 """Runs one claimed run to its end, to a wait, or to a shutdown, and settles it.
 
+Checkpoints are written when the graph stops (a wait, a shutdown). After a crash the graph starts from the last of
+them and finds every effect that was settled since in the ledger, so nothing is done twice and nothing is lost.
+
 Whatever happens in the graph, the run ends in exactly one of: settled with an outcome; waiting for a person; back in
 the queue (shutdown); or left alone because another engine owns it now.
 """
@@ -86,7 +89,7 @@ async def _execute(
         None if begun else {"step": 0},
         config,
         context=context,
-        durability="sync",
+        durability="exit",  # the ledger is written around every effect; a crash replays from it
         control=control,
     )
     if state.get("__interrupt__"):

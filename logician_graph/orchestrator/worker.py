@@ -139,7 +139,7 @@ class RunWorker:
         try:
             context = self._open_context(run)
         except (LogicianError, OSError, ValueError) as error:
-            log.error("Run %s could not be opened: %s", run.id, error)
+            log.warning("Run %s could not be opened: %s", run.id, error)
             self._reject(run, str(error))
             return
         control = RunControl()

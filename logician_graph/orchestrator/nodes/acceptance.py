@@ -11,10 +11,11 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from logician_graph.orchestrator.assemble import sha256
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.types import GraphState
 from logician_graph.sandbox import SandboxPolicy
-from storage import Change, Message, new_id, now
+from storage import Change, Intent, Message, new_id, now
 
 VERIFY_TIMEOUT_S = 600.0
 SHOWN = 4000
@@ -27,6 +28,9 @@ async def acceptance(state: GraphState, runtime: Runtime[RunContext]) -> GraphSt
     if not context.options.verify:
         return {"finish": "completed", "reason": ""}
     number = state.get("repairs", 0)
+    intent = _intent(context, number)
+    if intent.settled_at is not None:
+        return _outcome_again(context, intent, number)
     failures: list[str] = []
     for index, command in enumerate(context.options.verify):
         failure = await _verify(context, number, index, command)
@@ -35,17 +39,46 @@ async def acceptance(state: GraphState, runtime: Runtime[RunContext]) -> GraphSt
         if failure is not None:
             failures.append(failure)
     if not failures:
-        return {
-            "finish": "completed",
-            "reason": f"{len(context.options.verify)} of {len(context.options.verify)} checks passed.",
-        }
+        context.commit(Change(settle=[intent.call_id]))
+        return _passed(context)
     if number >= context.options.max_repairs:
-        return {
-            "finish": "failed",
-            "reason": f"A check still fails after {number} repairs: {failures[0].splitlines()[0]}",
-        }
-    leaf = _send_back(context, state, failures)
-    return {"repairs": number + 1, "leaf_id": leaf}
+        reason = f"A check still fails after {number} repairs: {failures[0].splitlines()[0]}"
+        return {"finish": "failed", "reason": reason}
+    _send_back(context, state, intent, failures)
+    return {"repairs": number + 1, "leaf_id": intent.message_id}
+
+
+def _passed(context: RunContext) -> GraphState:
+    count = len(context.options.verify)
+    return {"finish": "completed", "reason": f"{count} of {count} checks passed."}
+
+
+def _intent(context: RunContext, number: int) -> Intent:
+    """The intent to check for the ``number``-th time; a round that a crash cut off is checked again."""
+    call_id = f"verify:{number}"
+    known = context.ledger.intent(context.run.id, call_id) if context.resumed else None
+    if known is not None:
+        return known
+    commands = "\n".join(context.options.verify)
+    intent = Intent(
+        run_id=context.run.id,
+        call_id=call_id,
+        kind="verify",
+        name="verify",
+        args_sha256=sha256(commands),
+        replay="safe",
+        message_id=new_id(),
+        created_at=now(),
+    )
+    context.commit(Change(intents=[intent]))
+    return intent
+
+
+def _outcome_again(context: RunContext, intent: Intent, number: int) -> GraphState:
+    """What an earlier attempt found: it sent the work back, or it was satisfied."""
+    if context.threads.message(intent.message_id) is not None:
+        return {"repairs": number + 1, "leaf_id": intent.message_id}
+    return _passed(context)
 
 
 async def _verify(context: RunContext, number: int, index: int, command: str) -> str | None:
@@ -80,13 +113,13 @@ async def _verify(context: RunContext, number: int, index: int, command: str) ->
     return f"`{command}` failed ({ending}). Its output:\n{text.strip() or '(none)'}"
 
 
-def _send_back(context: RunContext, state: GraphState, failures: list[str]) -> str:
+def _send_back(context: RunContext, state: GraphState, intent: Intent, failures: list[str]) -> None:
     parent = context.branch(state.get("leaf_id", ""))[-1]
     text = (
         "The work was checked and is not accepted yet.\n\n" + "\n\n".join(failures) + "\n\nMend it, then answer again."
     )
     message = Message(
-        id=new_id(),
+        id=intent.message_id,
         thread_id=parent.thread_id,
         parent_id=parent.id,
         run_id=context.run.id,
@@ -100,8 +133,8 @@ def _send_back(context: RunContext, state: GraphState, failures: list[str]) -> s
         Change(
             events=[("message.added", {"message_id": message.id})],
             messages=[message],
+            settle=[intent.call_id],
             leaf=(message.thread_id, parent.id, message.id),
         )
     )
     context.history = [*context.history, message]
-    return message.id

@@ -34,6 +34,8 @@ def _decide(context: RunContext, call: CallState, *, tainted: bool) -> GateDecis
     if tool is None:
         known = ", ".join(context.bus.names())
         return _record(context, call, "invalid", f"There is no tool {call['name']!r}. Tools: {known}.", by="registry")
+    if context.resumed and context.ledger.intent(context.run.id, call["id"]) is not None:
+        return GateDecision(action="allow", reason="Decided before the interruption.")
     if context.usage.tool_calls >= context.options.max_tool_calls:
         limit = context.options.max_tool_calls
         return _record(context, call, "budget", f"The budget of {limit} tool calls is used up.", by="budget")
