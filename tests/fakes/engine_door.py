@@ -13,7 +13,7 @@ from logician_graph.gateway import EngineHealth, ExportFormat
 
 @dataclass
 class FakeEngineDoor:
-    """``events`` by run; a run whose last event is not ``run.finished`` goes on until ``finish`` is set."""
+    """``events`` by run; a run whose last event is not ``run.finished`` goes on for ever."""
 
     events: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     exports: dict[str, str] = field(default_factory=dict)
@@ -30,8 +30,8 @@ class FakeEngineDoor:
             for event in self.events[run_id]:
                 if event["seq"] > after:
                     yield event
-            while not self._done(run_id):
-                await asyncio.sleep(3600)
+            if not self._done(run_id):
+                await asyncio.Event().wait()
         finally:
             self.followers -= 1
 

@@ -21,7 +21,8 @@ from logician_graph.gateway import oidc_configured, oidc_user
 claims, secret = json.loads(sys.argv[2]), sys.argv[3]
 signed = create_signed_value(secret, USER_COOKIE_NAME, json.dumps(claims))
 cookie = signed.decode() if isinstance(signed, bytes) else signed
-print(json.dumps([oidc_configured(), oidc_user({USER_COOKIE_NAME: cookie}), oidc_user({}), oidc_user({USER_COOKIE_NAME: "x"})]))
+people = [oidc_user(jar) for jar in ({USER_COOKIE_NAME: cookie}, {}, {USER_COOKIE_NAME: "x"})]
+print(json.dumps([oidc_configured(), *people]))
 """
 SECRETS = """
 [auth]
