@@ -23,6 +23,8 @@ _PR_SET_PDEATHSIG = 1
 _PARENT_CHECK_S = 1.0
 _PROMPT_CACHE_MIB = 512
 """Idle conversations whose state is kept in memory; llama.cpp's default is 8 GiB."""
+_SLEEP_AFTER_S = 900
+"""Seconds without a request after which llama.cpp frees the weights; the next request loads them again."""
 _WARNINGS = 2
 
 
@@ -77,6 +79,7 @@ def _serve(options: ChildOptions) -> Any:
     params.use_jinja = True
     params.cache_prompt = True
     params.cache_ram_mib = _PROMPT_CACHE_MIB
+    params.sleep_idle_seconds = _SLEEP_AFTER_S
     params.ctx_shift = False
     params.verbosity = _WARNINGS
     params.ui = False

@@ -89,7 +89,7 @@ def constrained_text(reply: Reply) -> str:
     if reply.tool_calls:
         name, arguments = reply.tool_calls[0]
         if isinstance(arguments, str):
-            return arguments
+            return f'{{"tool": "{name}", "arguments": {arguments}'
         return json.dumps({"tool": name, "arguments": dict(arguments)})
     return json.dumps({"tool": "answer", "arguments": {"text": reply.text}}, ensure_ascii=False)
 
@@ -103,7 +103,7 @@ def adapt(reply: Reply, body: Mapping[str, Any]) -> Reply:
     return Reply(**{**fields, "text": constrained_text(reply), "tool_calls": (), "raw_text": True})
 
 
-def deltas(reply: Reply) -> Iterator[dict[str, Any]]:
+def deltas(reply: Reply, completion_id: str) -> Iterator[dict[str, Any]]:
     """The reply's deltas in order: reasoning, text, then each call with its arguments in fragments."""
     for piece in pieces(reply.reasoning):
         yield {reply.reasoning_field: piece}
@@ -112,11 +112,16 @@ def deltas(reply: Reply) -> Iterator[dict[str, Any]]:
     for index, (name, arguments) in enumerate(reply.tool_calls):
         written = arguments if isinstance(arguments, str) else json.dumps(dict(arguments))
         place = {"index": index} if reply.tool_index else {}
-        head = {"id": f"call_{index}_{name}", "type": "function", "function": {"name": name, "arguments": ""}}
+        head = {"id": call_id(completion_id, index), "type": "function", "function": {"name": name, "arguments": ""}}
         yield {"tool_calls": [{**place, **head}]}
         for start in range(0, len(written), reply.argument_piece):
             fragment = written[start : start + reply.argument_piece]
             yield {"tool_calls": [{**place, "function": {"arguments": fragment}}]}
+
+
+def call_id(completion_id: str, index: int) -> str:
+    """Unique over the server's life, as real ones are."""
+    return f"call_{completion_id.rpartition('-')[2]}_{index}"
 
 
 def finish_reason(reply: Reply) -> str:
@@ -155,7 +160,7 @@ def stream_events(reply: Reply, body: Mapping[str, Any], completion_id: str) -> 
         return sse({**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
     events = [chunk({"role": "assistant", "content": ""})]
-    events.extend(chunk(delta) for delta in deltas(reply))
+    events.extend(chunk(delta) for delta in deltas(reply, completion_id))
     if reply.fault == "no_done":
         return events
     events.append(chunk({}, finish_reason(reply)))
@@ -173,7 +178,7 @@ def completion(reply: Reply, body: Mapping[str, Any], completion_id: str) -> dic
     if reply.tool_calls:
         message["tool_calls"] = [
             {
-                "id": f"call_{index}_{name}",
+                "id": call_id(completion_id, index),
                 "type": "function",
                 "function": {
                     "name": name,

@@ -155,6 +155,14 @@ class FakeOpenAI:
         """Bodies of the completion requests in order."""
         return [request.body for request in self.requests if request.path.endswith("/chat/completions")]
 
+    def wait_for_request(self, count: int = 1, timeout_s: float = 10.0) -> None:
+        """Block until ``count`` requests have come."""
+        deadline = time.monotonic() + timeout_s
+        while len(self.requests) < count:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{len(self.requests)} of {count} requests came")
+            time.sleep(0.005)
+
     # HTTP
 
     async def _app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> None:
