@@ -37,10 +37,11 @@ from logician_graph.orchestrator import (
     to_json,
     to_markdown,
 )
-from logician_graph.sandbox import IsolationLevel, Sandbox, select_sandbox
+from logician_graph.sandbox import IsolationLevel, LevelProbe, Sandbox, probe_levels, select_sandbox
 from logician_graph.secrets import SecretStore
 from logician_graph.settings import STORABLE, Settings
 from logician_graph.tools import ToolBus, default_bus
+from logician_graph.workspaces import usable_workspace
 from storage import (
     Approval,
     Database,
@@ -220,6 +221,14 @@ class Engine:
             self.secrets.put("api_key", api_key)
         self._settings = self._load_settings()
 
+    def choose_workspace(self, path: str, *, create: bool = False) -> None:
+        """Store the workspace folder of new threads, making it first if asked. Raises ``SettingsError``."""
+        self.save_settings({"workspace": str(usable_workspace(path, create=create))})
+
+    def probe_isolation(self) -> tuple[LevelProbe, ...]:
+        """Try every isolation level for real; blocks for some seconds."""
+        return self._loop.submit(probe_levels()).result()
+
     def check_endpoint(self, base_url: str, api_key: str | None, model: str) -> ProviderCheck:
         """Try an endpoint for real; blocks until it answered. ``api_key`` None uses the configured one."""
         key = SecretStr(api_key) if api_key else self.settings.api_key
@@ -323,22 +332,27 @@ class Engine:
         *,
         reason: str = "",
         always: int | None = None,
+        by: str | None = None,
     ) -> None:
-        """Answer an approval; ``always`` stores the request's suggestion of that number as a standing rule."""
+        """Answer an approval; ``always`` stores the request's suggestion of that number as a standing rule.
+
+        ``by`` names the signed-in person, where there is one.
+        """
         approval = self.approval(approval_id)
-        answer: dict[str, Any] = {"decision": decision, "reason": reason.strip()[:2000]}
-        if always is not None and decision == "allow":
-            rule = _rule(approval.request["suggestions"][always])
-            self.preferences.put_rule(rule)
+        answer: dict[str, Any] = {"decision": decision, "reason": reason.strip()[:2000]} | ({"by": by} if by else {})
+        rule = _rule(approval.request["suggestions"][always]) if always is not None and decision == "allow" else None
+        if rule is not None:
             answer["rule_id"] = rule.id
         self.ledger.answer(approval_id, answer)
+        if rule is not None:  # only now: an answer that came too late must leave no rule behind
+            self.preferences.put_rule(rule)
         self._wake()
 
-    def answer_question(self, approval_id: str, text: str) -> None:
+    def answer_question(self, approval_id: str, text: str, *, by: str | None = None) -> None:
         """Answer a question of the agent."""
         if not text.strip():
             raise UsageError("The answer is empty: write something first.")
-        self.ledger.answer(approval_id, {"text": text.strip()})
+        self.ledger.answer(approval_id, {"text": text.strip()} | ({"by": by} if by else {}))
         self._wake()
 
     def approval(self, approval_id: str) -> Approval:

@@ -25,6 +25,8 @@ Messages say what happened and what to do next; values are quoted with ``!r``. S
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class LogicianError(Exception):
     """Base of every error that Logician raises on purpose."""
@@ -43,7 +45,11 @@ class Conflict(UsageError):
 
 
 class SettingsError(LogicianError):
-    """A setting is missing or unusable."""
+    """A setting is missing or unusable. ``problems``: the sentence for each setting, by name, where that is known."""
+
+    def __init__(self, message: str, *, problems: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.problems: dict[str, str] = dict(problems or {})
 
 
 class ProviderError(LogicianError):

@@ -224,7 +224,8 @@ class Settings(BaseSettings):
         try:
             settings = cls(**taken)
         except ValidationError as error:
-            raise SettingsError(_explained(error)) from None
+            problems = _explained(error)
+            raise SettingsError("\n".join(problems.values()), problems=problems) from None
         settings._stored = frozenset(taken)
         return settings
 
@@ -259,21 +260,21 @@ def ensure_home(settings: Settings) -> None:
         ) from error
 
 
-def _explained(error: ValidationError) -> str:
-    """What is wrong, in one line per setting; secret values are left out."""
-    lines: list[str] = []
+def _explained(error: ValidationError) -> dict[str, str]:
+    """What is wrong, in one sentence per setting ("" for what concerns several); secret values are left out."""
+    lines: dict[str, str] = {}
     for problem in error.errors(include_url=False, include_context=False):
         reason = problem["msg"].removeprefix("Value error, ")
         if not problem["loc"]:
-            lines.append(f"{reason}.")
+            lines[""] = f"{reason}."
             continue
         name = str(problem["loc"][0])
         value = "" if name in SECRET else f"={problem['input']!r}"
         if any(key.upper() == variable(name) and text for key, text in os.environ.items()):
-            lines.append(f"{variable(name)}{value} from the environment cannot be used: {reason}. Correct or unset it.")
+            lines[name] = f"{variable(name)}{value} from the environment cannot be used: {reason}. Correct or unset it."
         else:
-            lines.append(
+            lines[name] = (
                 f"The stored setting {name}{value} cannot be used: {reason}. "
                 f"Correct it on the settings page; {variable(name)} in the environment wins over it."
             )
-    return "\n".join(lines)
+    return lines

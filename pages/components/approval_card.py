@@ -14,6 +14,7 @@ import streamlit as st
 from logician_graph.engine import Engine
 from logician_graph.errors import LogicianError
 from pages.components.rule_words import rule_sentence
+from pages.components.who import signed_in
 from pages.components.words import plain
 from storage import StorageError
 
@@ -59,17 +60,20 @@ def _approval(engine: Engine, approval_id: str, request: Mapping[str, Any], key:
     reason_key, always_key = f"{key}_reason", f"{key}_always"
 
     def allow() -> None:
-        _settle(lambda: engine.answer_approval(approval_id, "allow"), "Allowed. The run goes on.")
+        _settle(lambda: engine.answer_approval(approval_id, "allow", by=signed_in()), "Allowed. The run goes on.")
 
     def always() -> None:
         chosen = st.session_state.get(always_key)
         if chosen is not None:
             words = "Allowed, and the rule is kept. The settings page lists it."
-            _settle(lambda: engine.answer_approval(approval_id, "allow", always=chosen), words)
+            _settle(lambda: engine.answer_approval(approval_id, "allow", always=chosen, by=signed_in()), words)
 
     def deny() -> None:
         reason = str(st.session_state.get(reason_key) or "")
-        _settle(lambda: engine.answer_approval(approval_id, "deny", reason=reason), "Denied. The agent is told.")
+        _settle(
+            lambda: engine.answer_approval(approval_id, "deny", reason=reason, by=signed_in()),
+            "Denied. The agent is told.",
+        )
 
     suggestions = list(request.get("suggestions") or [])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -102,7 +106,7 @@ def _question(engine: Engine, approval_id: str, request: Mapping[str, Any], key:
 
     def send() -> None:
         answer = str(st.session_state.get(text_key) or "")
-        _settle(lambda: engine.answer_question(approval_id, answer), "Answered. The run goes on.")
+        _settle(lambda: engine.answer_question(approval_id, answer, by=signed_in()), "Answered. The run goes on.")
 
     choices = [str(choice) for choice in request.get("choices") or []]
     if choices:
@@ -120,7 +124,9 @@ def _question(engine: Engine, approval_id: str, request: Mapping[str, Any], key:
 
 
 def _chooser(engine: Engine, approval_id: str, choice: str) -> Callable[[], None]:
-    return lambda: _settle(lambda: engine.answer_question(approval_id, choice), "Answered. The run goes on.")
+    return lambda: _settle(
+        lambda: engine.answer_question(approval_id, choice, by=signed_in()), "Answered. The run goes on."
+    )
 
 
 def _settle(act: Callable[[], None], words: str) -> None:

@@ -16,6 +16,7 @@ from logician_graph.errors import LogicianError
 from pages.components import places
 from pages.components.keyboard import keyboard
 from pages.components.search import search
+from pages.components.who import signed_in
 from pages.components.words import midnight, money, plain, short_count
 from storage import UsageSum
 
@@ -60,9 +61,9 @@ def foot(engine: Engine) -> None:
     """The model, the use of today, the engine's health, and who is signed in."""
     with st.sidebar:
         _state(engine)
-        if st.user.get("is_logged_in"):
+        if who := signed_in():
             with st.container(horizontal=True, vertical_alignment="center", key="signed_in"):
-                st.caption(plain(str(st.user.get("name") or st.user.get("email") or "Signed in")))
+                st.caption(f":material/person: {plain(who)}")
                 st.button("Sign out", type="tertiary", on_click=st.logout, key="sign_out")
 
 
