@@ -89,7 +89,7 @@ class Engine:
         self.conversations = Conversations(self.ledger, self.threads, self._wake)
         self.registry = WorkerRegistry(self.database, self.home)
         self.bus: ToolBus = default_bus()
-        self.inspector = Inspector(self.database, self.ledger, self.threads, self.preferences, self.bus)
+        self.inspector = Inspector(self.home, self.database, self.ledger, self.threads, self.preferences, self.bus)
         self.sandbox: Sandbox | None = None
         """None until the probe at start has chosen one."""
         self.problem: str | None = None

@@ -6,14 +6,42 @@ request is rebuilt from the ledger's record, the decision comes from the gate's 
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-from logician_graph.errors import NotFound, UsageError
+from logician_graph import __version__
+from logician_graph.errors import LogicianError, NotFound, UsageError
 from logician_graph.inference import ChatRequest
 from logician_graph.orchestrator import rebuild
 from logician_graph.tools import Decision, Mode, PermissionRule, ToolBus, decide
-from storage import Database, Message, PreferenceStore, Rule, RunLedger, RunOverview, ThreadStore
+from storage import Database, Message, PreferenceStore, Rule, RunFilter, RunLedger, RunOverview, ThreadStore
+
+_DOCTOR_S = 120.0
+_PACKAGES = ("streamlit", "langgraph", "langchain-openai", "sqlmodel", "xllamacpp", "sandlock")
+"""Distributions whose versions a problem report needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageFacts:
+    """Where everything is kept and how much of it there is. Sizes in bytes."""
+
+    home: Path
+    database: str
+    """The database's address without its password."""
+    database_bytes: int | None
+    """None where the database is a server."""
+    models_bytes: int
+    artifacts_bytes: int
+    free_bytes: int
+    threads: int
+    runs: int
 
 
 class Inspector:
@@ -21,12 +49,15 @@ class Inspector:
 
     def __init__(
         self,
+        home: Path,
         database: Database,
         ledger: RunLedger,
         threads: ThreadStore,
         preferences: PreferenceStore,
         bus: ToolBus,
     ) -> None:
+        self._home = home
+        self._database = database
         self._ledger = ledger
         self._threads = threads
         self._preferences = preferences
@@ -59,6 +90,52 @@ class Inspector:
             raise NotFound(f"There is no tool {tool!r}. Tools: {', '.join(self._bus.names())}.")
         rules = [permission_rule(rule) for rule in self._preferences.rules()]
         return decide(known.declaration, arguments, mode=mode, rules=rules, workspace=workspace, tainted=False)
+
+    def storage(self) -> StorageFacts:
+        """Measured now."""
+        url = self._database.url
+        files = [Path(f"{url.database}{end}") for end in ("", "-wal", "-shm")] if self._database.is_sqlite else None
+        return StorageFacts(
+            home=self._home,
+            database=self._database.safe_url,
+            database_bytes=sum(_size(file) for file in files) if files is not None else None,
+            models_bytes=_size(self._home / "models"),
+            artifacts_bytes=_size(self._home / "artifacts"),
+            free_bytes=shutil.disk_usage(self._home).free,
+            threads=self._threads.count(),
+            runs=self.runs.count(RunFilter()),
+        )
+
+    def versions(self) -> dict[str, str]:
+        """Logician's version and those of what it stands on; what is not installed is left out."""
+        found = {"logician": __version__, "python": sys.version.split()[0]}
+        for name in _PACKAGES:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                continue
+        return found
+
+    def doctor(self) -> dict[str, Any]:
+        """The report of ``logician doctor``, made by the command itself; takes some seconds. Raises LogicianError."""
+        command = [sys.executable, "-m", "logician_graph", "doctor", "--json"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_DOCTOR_S, check=False)
+            return json.loads(done.stdout)
+        except subprocess.TimeoutExpired as error:
+            raise LogicianError(f"The checks did not end within {_DOCTOR_S:.0f} s.") from error
+        except ValueError as error:
+            raise LogicianError("The checks could not be made: run `logician doctor` in a terminal.") from error
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of everything below a folder; 0 for what is not there."""
+    if path.is_dir():
+        return sum(_size(child) for child in path.iterdir() if not child.is_symlink())
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def permission_rule(rule: Rule) -> PermissionRule:
