@@ -21,6 +21,13 @@ class Exhausted:
         return f"The budget of {self.limit:g} {self.budget} is used up ({self.used:g} used)."
 
 
+def calls_spent(options: RunOptions, usage: RunUsage) -> str | None:
+    """Why no further tool call may run, or None."""
+    if usage.tool_calls < options.max_tool_calls:
+        return None
+    return f"The budget of {options.max_tool_calls} tool calls is used up."
+
+
 def exhausted(options: RunOptions, usage: RunUsage) -> Exhausted | None:
     """The first budget that forbids another model call, or None."""
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logician_graph.errors import Conflict, NotFound, UsageError
-from logician_graph.orchestrator.history import valid_unicode
+from logician_graph.orchestrator.texts import storable, valid_unicode
 from logician_graph.orchestrator.types import RunOptions, RunUsage
 from storage import Message, Run, RunLedger, Thread, ThreadStore, new_id, next_depth, now
 
@@ -52,15 +52,14 @@ class Conversations:
         """Add a message at the end of the shown branch and queue the run that answers it."""
         thread = self.thread(thread_id)
         parent = self._threads.message(thread.leaf_id) if thread.leaf_id else None
-        return self._ask(thread, parent, text, options, attachments, context, reserved_for)
+        shown = [_attachment(attachment) for attachment in attachments]
+        return self._ask(thread, parent, text, options, shown, context, reserved_for)
 
     def edit(self, message_id: str, text: str, options: RunOptions, *, context: str | None = None) -> Run:
         """Ask again with other words: a new branch beside ``message_id``, which stays as it was."""
         message = self._user_message(message_id)
         parent = self._threads.message(message.parent_id) if message.parent_id else None
-        attachments = [
-            Attachment(a["name"], a["shown"], a["saved_path"]) for a in (message.extra or {}).get("attachments") or ()
-        ]
+        attachments: list[dict[str, Any]] = (message.extra or {}).get("attachments") or []
         return self._ask(self.thread(message.thread_id), parent, text, options, attachments, context, None)
 
     def regenerate(self, message_id: str, options: RunOptions) -> Run:
@@ -77,16 +76,16 @@ class Conversations:
         parent: Message | None,
         text: str,
         options: RunOptions,
-        attachments: Sequence[Attachment],
+        attachments: Sequence[dict[str, Any]],
         context: str | None,
         reserved_for: str | None,
     ) -> Run:
-        text = valid_unicode(text).replace("\x00", "").strip()
+        text = storable(text).strip()
         if not text and not attachments:
             raise UsageError("The message is empty: write something first.")
         extra: dict[str, Any] = {}
         if attachments:
-            extra["attachments"] = [_attachment(attachment) for attachment in attachments]
+            extra["attachments"] = list(attachments)
         if context:
             extra["context"] = context
         message = Message(
@@ -102,7 +101,7 @@ class Conversations:
         run = self._run(thread.id, message.id, options, reserved_for)
         self._accept(run, [message], message.id)
         if thread.titled_by == "auto" and not thread.title:
-            self._threads.update(thread.id, title=make_title(text or attachments[0].name))
+            self._threads.update(thread.id, title=make_title(text or attachments[0]["name"]))
         return run
 
     def _run(self, thread_id: str, message_id: str, options: RunOptions, reserved_for: str | None) -> Run:
@@ -167,7 +166,7 @@ class Conversations:
 
 
 def _attachment(attachment: Attachment) -> dict[str, Any]:
-    text = valid_unicode(attachment.text)
+    text = storable(attachment.text)
     shown = text[:ATTACHMENT_SHOWN]
     if len(text) > len(shown):
         shown += f"\n[… {len(text) - len(shown)} more characters: read_file {attachment.saved_path}]"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from logician_graph.inference import ChatMessage, ToolCall
+from logician_graph.orchestrator.texts import valid_unicode
 from storage import Message
 
 UNKNOWN_OUTCOME = "Interrupted: this call has no recorded result; whether it had an effect is unknown."
@@ -81,11 +82,6 @@ def _clean_text(message: ChatMessage, issues: list[str]) -> ChatMessage:
         return message
     issues.append("invalid Unicode was replaced")
     return replace(message, text=text)
-
-
-def valid_unicode(text: str) -> str:
-    """``text`` with lone surrogates replaced, so that it can be encoded."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _without_calls(message: ChatMessage) -> ChatMessage:

@@ -98,11 +98,12 @@ async def _execute(
 
 
 def _wait(context: RunContext, approval_ids: list[str]) -> Ending:
-    """Hand the run over to the person. An answer that came in the meantime puts it straight back in the queue."""
+    """Hand the run over to the person. What came in the meantime, an answer or a stop, puts it back in the queue."""
     change = Change(events=[("run.waiting", {"approval_ids": approval_ids})], run={"status": "waiting", "owner": None})
     context.commit(change)
     approvals = [context.ledger.approval(approval_id) for approval_id in approval_ids]
-    if context.cancelled.is_set() or any(a is not None and a.state == "answered" for a in approvals):
+    stopped = context.ledger.get(context.run.id)
+    if (stopped is not None and stopped.cancel_requested) or any(a and a.state == "answered" for a in approvals):
         context.ledger.requeue(context.run.id, [], statuses=("waiting",))
     return Ending.WAITING
 

@@ -20,6 +20,7 @@ from logician_graph.inference import (
     Usage,
 )
 from logician_graph.orchestrator.context import RunContext, RunDrained
+from logician_graph.orchestrator.texts import storable
 
 FLUSH_S = 0.05
 
@@ -130,9 +131,9 @@ def _take_part(live: _Live, part: ChatPart, call_id: str, started: float) -> Non
         live.first_at = round(time.monotonic() - started, 3)
     if isinstance(part, TextDelta):
         live.text += part.text
-        live.add("text.delta", part.text)
+        live.add("text.delta", storable(part.text))
     elif isinstance(part, ReasoningDelta):
         live.reasoning += part.text
-        live.add("reasoning.delta", part.text)
+        live.add("reasoning.delta", storable(part.text))
     elif isinstance(part, ToolCallProgress):
         live.progress = part

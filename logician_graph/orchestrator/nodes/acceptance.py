@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 
 from logician_graph.orchestrator.assemble import sha256
 from logician_graph.orchestrator.context import RunContext
+from logician_graph.orchestrator.texts import storable
 from logician_graph.orchestrator.types import GraphState
 from logician_graph.sandbox import SandboxPolicy
 from storage import Change, Intent, Message, new_id, now
@@ -95,7 +96,7 @@ async def _verify(context: RunContext, number: int, index: int, command: str) ->
         timeout_s=VERIFY_TIMEOUT_S,
         cancelled=context.cancelled,
     )
-    text = output_path.read_bytes()[-SHOWN * 4 :].decode("utf-8", "replace")[-SHOWN:]
+    text = storable(output_path.read_bytes()[-SHOWN * 4 :].decode("utf-8", "replace")[-SHOWN:])
     passed = result.exit_code == 0
     finished = {
         **place,

@@ -11,6 +11,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from logician_graph.orchestrator.budget import calls_spent
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.types import CallState, GateDecision, GraphState
 from logician_graph.tools import Decision, PermissionRule, Tool, ToolContext, decide
@@ -36,9 +37,8 @@ def _decide(context: RunContext, call: CallState, *, tainted: bool) -> GateDecis
         return _record(context, call, "invalid", f"There is no tool {call['name']!r}. Tools: {known}.", by="registry")
     if context.resumed and context.ledger.intent(context.run.id, call["id"]) is not None:
         return GateDecision(action="allow", reason="Decided before the interruption.")
-    if context.usage.tool_calls >= context.options.max_tool_calls:
-        limit = context.options.max_tool_calls
-        return _record(context, call, "budget", f"The budget of {limit} tool calls is used up.", by="budget")
+    if (spent := calls_spent(context.options, context.usage)) is not None:
+        return _record(context, call, "budget", spent, by="budget")
     if tool.declaration.effect == "ask":
         return _wait(context, call, tool, _question(call), kind="question")
     decision = decide(

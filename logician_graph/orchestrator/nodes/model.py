@@ -17,9 +17,11 @@ from logician_graph.orchestrator.budget import exhausted
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.prompt import system_prompt
 from logician_graph.orchestrator.streaming import Streamed, stream_reply
+from logician_graph.orchestrator.texts import storable
 from logician_graph.orchestrator.types import CallState, GraphState
-from storage import Change, Intent, Message, StorageError, new_id, now
+from storage import Change, Intent, Message, new_id, now
 
+NO_ANSWER = "The model stopped, at its output limit or by the provider's filter, before it wrote any answer."
 SQUEEZES = (1.0, 0.7, 0.45, 0.25)
 """Shares of the window to try when the provider says that the request is too long."""
 
@@ -31,7 +33,7 @@ async def model(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
     call_id = f"model:{step}"
     intent = context.ledger.intent(context.run.id, call_id) if context.resumed else None
     if intent is not None and intent.settled_at is not None:
-        return _next_state(step, _settled(context, intent), intent.message_id)
+        return _reply_again(context, step, intent)
     if context.cancelled.is_set():
         return {"finish": "cancelled", "reason": "Stopped by the person."}
     if (limit := exhausted(context.options, context.usage)) is not None:
@@ -54,11 +56,14 @@ async def model(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
     raise AssertionError("unreachable")  # pragma: no cover
 
 
-def _settled(context: RunContext, intent: Intent) -> Message:
+def _reply_again(context: RunContext, step: int, intent: Intent) -> GraphState:
+    """What an earlier attempt got from this call and could not go on with."""
     message = context.threads.message(intent.message_id)
+    if context.cancelled.is_set() and (message is None or not (message.extra or {}).get("tool_calls")):
+        return {"step": step, "finish": "cancelled", "reason": "Stopped by the person."}
     if message is None:
-        raise StorageError(f"The reply {intent.message_id!r} of a settled call is missing.")
-    return message
+        return {"step": step, "finish": "failed", "reason": NO_ANSWER}
+    return _next_state(step, message, intent.message_id)
 
 
 async def _assemble(context: RunContext, state: GraphState, history: list[Message], squeeze: float) -> Assembled:
@@ -155,6 +160,8 @@ def _finish(
     if streamed.stopped:
         leaf = message_id if keep else parent.id
         return {"step": step, "leaf_id": leaf, "finish": "cancelled", "reason": "Stopped by the person."}
+    if not keep:
+        return {"step": step, "finish": "failed", "reason": NO_ANSWER}
     context.history = [*context.history, message]
     return _next_state(step, message, message_id)
 
@@ -193,9 +200,10 @@ def _reply(
         taken: list[tuple[str, dict[str, Any], str | None]] = [(c.name, c.arguments, None) for c in result.tool_calls]
         taken += [(c.name, {}, f"{c.error} (it wrote: {c.raw[:200]})") for c in result.invalid_calls]
         for name, arguments, invalid in taken:
-            call: dict[str, Any] = {"id": new_id()[-9:], "name": name, "arguments": arguments, "result_id": new_id()}
+            call: dict[str, Any] = {"id": new_id()[-9:], "name": storable(name), "arguments": arguments}
+            call["result_id"] = new_id()
             if invalid is not None:
-                call["invalid"] = invalid
+                call["invalid"] = storable(invalid)
             calls.append(call)
     extra: dict[str, Any] = {"model": result.model or context.model}
     if window_from != context.history[0].id or context.history[0].parent_id is not None:
@@ -203,7 +211,7 @@ def _reply(
     if calls:
         extra["tool_calls"] = calls
     if result.reasoning:
-        extra["reasoning"] = result.reasoning
+        extra["reasoning"] = storable(result.reasoning)
     if streamed.stopped:
         extra["partial"] = True
     if result.finish_reason == "length":
@@ -215,7 +223,7 @@ def _reply(
         run_id=context.run.id,
         depth=parent.depth + 1,
         role="assistant",
-        text=result.text,
+        text=storable(result.text),
         extra=extra,
         created_at=now(),
     )

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from logician_graph.orchestrator.assemble import sha256
+from logician_graph.orchestrator.budget import calls_spent
 from logician_graph.orchestrator.context import RunContext
+from logician_graph.orchestrator.texts import storable, storable_json
 from logician_graph.orchestrator.types import CallResult, CallState, GateDecision, GraphState
 from logician_graph.tools import ToolContext, ToolOutput
 from storage import Change, Intent, Message, StorageError, now
@@ -31,25 +34,34 @@ async def tools(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
     assert call is not None
     context = runtime.context
     decision = state.get("decisions", {})[call["id"]]
+    if context.resumed and (written := context.threads.message(call["result_id"])) is not None:
+        return _result(call, written)
     intent = context.ledger.intent(context.run.id, call["id"]) if context.resumed else None
-    if intent is not None and intent.settled_at is not None:
-        return _result(call, _stored(context, call))
-    if decision["action"] != "allow":
-        return _result(call, _settle(context, call, _refusal(decision), 0.0, settle=False))
-    if context.cancelled.is_set():
-        return _result(
-            call, _settle(context, call, ToolOutput(STOPPED, status="cancelled"), 0.0, settle=intent is not None)
-        )
-    tool = context.bus.get(call["name"])
-    assert tool is not None
-    if intent is not None and intent.replay == "never":
+    if intent is not None and (intent.replay == "never" or context.cancelled.is_set()):
         output = ToolOutput(CRASHED, status="interrupted", summary="interrupted, outcome unknown")
         return _result(call, _settle(context, call, output, 0.0))
-    context.usage.tool_calls += 1
+    if decision["action"] == "allow" and intent is None:
+        decision = _still_allowed(context, decision)
+    if decision["action"] != "allow":
+        message = _settle(context, call, _refusal(decision), 0.0, settle=False)
+        return {**_result(call, message), "decisions": {call["id"]: decision}}
+    tool = context.bus.get(call["name"])
+    assert tool is not None
+    if intent is None:
+        context.usage.tool_calls += 1
     _begin(context, call, tool.describe(call["arguments"]), tool.declaration.replay, known=intent is not None)
     started = time.monotonic()
     output = await context.bus.call(call["name"], call["arguments"], _place(context, call))
     return _result(call, _settle(context, call, output, time.monotonic() - started))
+
+
+def _still_allowed(context: RunContext, decision: GateDecision) -> GateDecision:
+    """What became of a permission while earlier calls of the same reply ran."""
+    if context.cancelled.is_set():
+        return GateDecision(action="cancelled", reason="The run was stopped before this call.")
+    if (spent := calls_spent(context.options, context.usage)) is not None:
+        return GateDecision(action="budget", reason=spent)
+    return decision
 
 
 def _place(context: RunContext, call: CallState) -> ToolContext:
@@ -60,7 +72,7 @@ def _place(context: RunContext, call: CallState) -> ToolContext:
         artifacts=context.artifacts,
         sandbox=context.sandbox,
         cancelled=context.cancelled,
-        emit=lambda text: context.emit(("tool.output", {"call_id": call["id"], "text": text})),
+        emit=lambda text: context.emit(("tool.output", {"call_id": call["id"], "text": storable(text)})),
     )
 
 
@@ -101,7 +113,7 @@ def _begin(context: RunContext, call: CallState, description: str, replay: Any, 
         "call_id": call["id"],
         "tool": call["name"],
         "arguments": call["arguments"],
-        "description": description,
+        "description": storable(description),
         "replay": replay,
     }
     context.commit(Change(events=[("tool.started", data)], intents=[] if known else [intent]))
@@ -110,6 +122,7 @@ def _begin(context: RunContext, call: CallState, description: str, replay: Any, 
 def _settle(
     context: RunContext, call: CallState, output: ToolOutput, seconds: float, *, settle: bool = True
 ) -> Message:
+    output = replace(output, text=storable(output.text), data=storable_json(output.data))
     extra: dict[str, Any] = {"tool_call_id": call["id"], "tool": call["name"], "status": output.status}
     if output.untrusted:
         extra["untrusted"] = True
@@ -128,11 +141,12 @@ def _settle(
         "call_id": call["id"],
         "tool": call["name"],
         "status": output.status,
-        "summary": output.summary,
+        "summary": storable(output.summary),
         "duration_s": round(seconds, 3),
         "message_id": message.id,
     }
-    optional = {"diff": output.diff, "saved_path": output.saved_path, "facts": output.data or None}
+    diff = storable(output.diff) if output.diff is not None else None
+    optional = {"diff": diff, "saved_path": output.saved_path, "facts": output.data or None}
     data |= {name: value for name, value in optional.items() if value is not None}
     events = [("message.added", {"message_id": message.id}), ("tool.finished", data)]
     context.commit(Change(events=events, messages=[message], settle=[call["id"]] if settle else []))
@@ -151,13 +165,6 @@ def _depth(context: RunContext, call: CallState) -> int:
         raise StorageError(f"The reply that made call {call['id']!r} is missing.")
     position = next(index for index, entry in enumerate(calls) if entry["id"] == call["id"])
     return newest.depth + 1 + position
-
-
-def _stored(context: RunContext, call: CallState) -> Message:
-    message = context.threads.message(call["result_id"])
-    if message is None:
-        raise StorageError(f"The result {call['result_id']!r} of a settled call is missing.")
-    return message
 
 
 def _result(call: CallState, message: Message) -> GraphState:
