@@ -115,10 +115,10 @@ class Catalogue:
         models = {model.id: model for model in built_in.models}
         default = built_in.default
         own = folder / "catalogue.json"
-        if own.exists():
-            added = _read(own)
+        added = _read(own, missing=_File(models=()))
+        if added.models:
             models |= {model.id: model for model in added.models}
-            default = added.default or default
+        default = added.default or default
         if default not in models:
             raise SettingsError(f"The default model {default!r} in {str(own)!r} is not in the catalogue.")
         return cls(models, str(default), folder)
@@ -223,10 +223,12 @@ def _size(path: Path) -> int | None:
         return None
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path, *, missing: _File | None = None) -> _File:
     try:
         return _File.model_validate_json(path.read_bytes())
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and missing is not None:
+            return missing
         raise SettingsError(f"The model catalogue {str(path)!r} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
         first = error.errors()[0]

