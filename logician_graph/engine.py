@@ -41,7 +41,7 @@ from logician_graph.sandbox import IsolationLevel, LevelProbe, Sandbox, probe_le
 from logician_graph.secrets import SecretStore
 from logician_graph.settings import STORABLE, Settings
 from logician_graph.tools import ToolBus, default_bus
-from logician_graph.workspaces import usable_workspace
+from logician_graph.workspaces import missing_workspace, usable_workspace
 from storage import (
     Approval,
     Database,
@@ -224,6 +224,10 @@ class Engine:
     def choose_workspace(self, path: str, *, create: bool = False) -> None:
         """Store the workspace folder of new threads, making it first if asked. Raises ``SettingsError``."""
         self.save_settings({"workspace": str(usable_workspace(path, create=create))})
+
+    def can_create_workspace(self, path: str) -> bool:
+        """True when making the folder would turn ``path`` into a usable workspace, as far as can be told."""
+        return missing_workspace(path)
 
     def probe_isolation(self) -> tuple[LevelProbe, ...]:
         """Try every isolation level for real; blocks for some seconds."""

@@ -32,6 +32,12 @@ def usable_workspace(text: str, *, create: bool = False) -> Path:
     return path
 
 
+def missing_workspace(text: str) -> bool:
+    """True for an absolute path at which nothing is, so that a folder may be made there."""
+    path = Path(text.strip()).expanduser() if text.strip() else None
+    return path is not None and path.is_absolute() and not path.exists()
+
+
 def _unusable(text: str, reason: str) -> SettingsError:
     sentence = f"The workspace {text!r} cannot be used: {reason}."
     return SettingsError(sentence, problems={"workspace": sentence})

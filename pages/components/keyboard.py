@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 KEYS = {
     "/": "Search chats and runs",
@@ -15,7 +16,7 @@ KEYS = {
     "Shift + Enter": "New line in a message",
 }
 
-_KEYS = st.components.v2.component(
+_KEYS = component(
     "logician_keyboard",
     html="<span hidden>\n</span>",
     js=(Path(__file__).parent / "keyboard.js").read_text(encoding="utf-8"),

@@ -24,7 +24,7 @@ def request_view(engine: Engine, run: Run, seq: int) -> None:
         icon=":material/timeline:",
         type="tertiary",
         key="to_trace",
-        on_click=lambda: st.query_params.pop("request", None),
+        on_click=_close,
     )
     st.title("Sent to the model", anchor=False)
     try:
@@ -56,6 +56,10 @@ def request_view(engine: Engine, run: Run, seq: int) -> None:
     options = {name: request[name] for name in ("temperature", "max_output_tokens", "seed", "excluded_calls")}
     with st.expander("Options", icon=":material/tune:", key="request_options"):
         st.json({name: value for name, value in options.items() if value is not None})
+
+
+def _close() -> None:
+    st.query_params.pop("request", None)
 
 
 def _message(message: dict[str, Any], number: int, *, shown: bool) -> None:

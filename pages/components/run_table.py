@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 from pages.components import places
 from pages.components.states import look, seconds_of
@@ -16,7 +17,7 @@ from pages.components.words import ago, count, duration, exact, money
 from storage import RunRow
 
 _HERE = Path(__file__).parent
-_TABLE = st.components.v2.component(
+_TABLE = component(
     "logician_run_table",
     html='<div class="frame">\n<table aria-label="Runs"></table>\n</div>',
     css=(_HERE / "run_table.css").read_text(encoding="utf-8"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 from pages.components.trace import Row
 from pages.components.words import count, duration, exact
@@ -17,7 +18,7 @@ _LONGEST = 20_000
 _MOST = 20
 """Events of one line that the page shows: streamed text comes in hundreds of pieces."""
 _HERE = Path(__file__).parent
-_TRACE = st.components.v2.component(
+_TRACE = component(
     "logician_trace",
     html='<ol aria-label="Trace of the run">\n</ol>',
     css=(_HERE / "trace_view.css").read_text(encoding="utf-8"),
