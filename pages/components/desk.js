@@ -1,0 +1,82 @@
+// Keeps the newest text in view while it is written, unless the person scrolled away; brings a linked turn into view;
+// gives the keyboard back to the message box when it can be used again.
+
+class Desk {
+  constructor(page) {
+    this.page = page
+    this.main = page.querySelector('[data-testid="stMain"]')
+    this.following = true
+    this.onScroll = () => {
+      if (performance.now() < this.quietUntil) return
+      const { scrollTop, scrollHeight, clientHeight } = this.main
+      const up = scrollTop < this.top - 2
+      this.top = scrollTop
+      if (scrollHeight - scrollTop - clientHeight < 48) this.following = true
+      else if (up) this.following = false
+    }
+    this.quietUntil = 0
+    this.top = 0
+    this.main?.addEventListener("scroll", this.onScroll, { passive: true })
+    this.watch = new ResizeObserver(() => this.follow())
+    const block = page.querySelector('[data-testid="stMainBlockContainer"]')
+    if (block) this.watch.observe(block)
+  }
+
+  update(data) {
+    if (data.thread !== this.thread || data.sent !== this.sent) {
+      this.following = !data.target
+      this.follow()
+    }
+    if (data.target && data.target !== this.target) this.show(data.target, 20)
+    if (this.busy && !data.busy && this.page.activeElement === this.page.body) this.refocus()
+    Object.assign(this, { thread: data.thread, sent: data.sent, target: data.target, busy: data.busy })
+  }
+
+  follow() {
+    if (!this.following || !this.main) return
+    this.main.scrollTop = this.main.scrollHeight
+    this.top = this.main.scrollTop
+  }
+
+  show(name, tries) {
+    const turn = this.page.querySelector(".st-key-" + CSS.escape(name))
+    if (!turn) {
+      if (tries) setTimeout(() => this.show(name, tries - 1), 100)
+      return
+    }
+    this.following = false
+    this.quietUntil = performance.now() + 800
+    turn.scrollIntoView({ block: "start" })
+    this.main.scrollTop -= 72
+    const tint = getComputedStyle(turn).getPropertyValue("--mark") || "rgba(76, 102, 214, 0.16)"
+    turn.animate([{ backgroundColor: tint }, { backgroundColor: tint, offset: 0.7 }, { backgroundColor: "transparent" }], 2600)
+  }
+
+  refocus() {
+    setTimeout(() => {
+      if (this.page.activeElement === this.page.body) {
+        this.page.querySelector('[data-testid="stChatInputTextArea"]')?.focus({ preventScroll: true })
+      }
+    }, 150)
+  }
+
+  stop() {
+    this.watch.disconnect()
+    this.main?.removeEventListener("scroll", this.onScroll)
+  }
+}
+
+const desks = new WeakMap()
+
+export default function ({ data, parentElement }) {
+  let desk = desks.get(parentElement)
+  if (!desk) {
+    desk = new Desk(parentElement.ownerDocument ?? document)
+    desks.set(parentElement, desk)
+  }
+  desk.update(data)
+  return () => {
+    desk.stop()
+    desks.delete(parentElement)
+  }
+}
