@@ -55,11 +55,14 @@ def _models(engine: Engine, was_busy: bool) -> None:
 
 
 def _model(engine: Engine, model: LocalModel, used: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{plain(model.title)}**", width="content")
-        st.markdown(_BADGES[model.state], width="content")
-        if used:
-            st.markdown(":blue-badge[:material/star: Used by new chats]", width="content")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            st.markdown(f"**{plain(model.title)}**", width="content")
+            st.markdown(_BADGES[model.state], width="content")
+            if used:
+                st.markdown(":blue-badge[:material/star: Used by new chats]", width="content")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            _actions(engine, model, used)
     st.caption(
         f"{size(model.bytes)} · {plain(model.licence)} · {count(model.context_window, 'token')} of context · "
         + plain(model.note)
@@ -68,8 +71,6 @@ def _model(engine: Engine, model: LocalModel, used: bool) -> None:
         _progress(model.progress)
     if model.error:
         st.error(plain(model.error), icon=":material/error:")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _actions(engine, model, used)
 
 
 def _progress(progress: Any) -> None:

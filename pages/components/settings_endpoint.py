@@ -16,7 +16,7 @@ from pages.components.words import code, count, duration, plain
 
 _KEY, _MODEL, _CHECK = "new_api_key", "endpoint_model", "endpoint_check"
 _CALLING = {
-    None: "Automatic: what suits the model",
+    "": "Automatic: what suits the model",
     "native": "Native: the endpoint's own tool calls",
     "constrained": "Constrained: replies held to a JSON schema",
     "text": "Text: calls written into the reply",
@@ -33,9 +33,11 @@ def endpoint(engine: Engine) -> None:
         left, right = st.columns(2)
         with left:
             form.text("base_url", "Base URL", placeholder="https://api.openai.com/v1")
-            _model(engine, form)
+            with st.container(gap="xxsmall"):
+                _model(engine, form)
         with right:
-            _key(engine)
+            with st.container(gap="xxsmall"):
+                _key(engine)
             form.choice("tool_calling", "Tool calls", _CALLING)
         with st.expander("Context window and prices", icon=":material/tune:", key="endpoint_more"):
             columns = st.columns(2)
@@ -73,7 +75,8 @@ def endpoint(engine: Engine) -> None:
                     number_format="%.3f",
                 )
         _buttons(engine, form)
-        _test(engine)
+        if kept := st.session_state.get(_CHECK):
+            _result(*kept)
 
 
 def _model(engine: Engine, form: SettingsForm) -> None:
@@ -102,14 +105,13 @@ def _model(engine: Engine, form: SettingsForm) -> None:
 def _key(engine: Engine) -> None:
     source = engine.settings.sources()["api_key"]
     has_key = engine.settings.api_key is not None
+    words = "A key is set" if source == "environment" else "A key is stored; type another to replace it"
     st.text_input(
         "API key",
         type="password",
         key=_KEY,
         disabled=source == "environment",
-        placeholder="A key is stored; type another to replace it"
-        if has_key
-        else "None stored; many own servers need none",
+        placeholder=words if has_key else "None stored; many own servers need none",
         help="Kept in secrets.json in the home folder, readable by its owner alone. It is never shown again.",
         on_change="ignore",
     )
@@ -128,6 +130,7 @@ def _buttons(engine: Engine, form: SettingsForm) -> None:
         st.button(
             "Save", type="primary", icon=":material/save:", key="save_endpoint", on_click=_save, args=(engine, form)
         )
+        _test(engine)
         if engine.settings.base_url and form.locked("base_url"):
             st.caption("To use the built-in model, unset `LOGICIAN_BASE_URL` and start Logician again.")
         elif engine.settings.base_url:
@@ -181,30 +184,26 @@ def _remove_key(engine: Engine) -> None:
 
 @st.fragment
 def _test(engine: Engine) -> None:
-    base_url = str(st.session_state.get(field_key("base_url")) or "").strip()
-    model = str(st.session_state.get(_MODEL) or "").strip()
-    if st.button(
+    if not st.button(
         "Test",
         icon=":material/network_check:",
         key="test_endpoint",
         help="Sends three short requests with the values above, stored or not.",
     ):
-        if not base_url:
-            st.session_state[_CHECK] = None
-            st.caption(":red[:material/error: Type a base URL first.]")
-            return
-        key = str(st.session_state.get(_KEY) or "").strip() or None
-        try:
-            with st.spinner(f"Asking {base_url} …"):
-                st.session_state[_CHECK] = (f"{model} at {base_url}", engine.check_endpoint(base_url, key, model))
-        except LogicianError as error:
-            st.session_state[_CHECK] = None
-            st.error(plain(str(error)), icon=":material/error:")
-            return
+        return
+    base_url = str(st.session_state.get(field_key("base_url")) or "").strip()
+    model = str(st.session_state.get(_MODEL) or "").strip()
+    key = str(st.session_state.get(_KEY) or "").strip() or None
+    st.session_state[_CHECK] = None
+    if not base_url:
+        note("endpoint", "Type a base URL first.", icon="error")
         st.rerun()
-    kept = st.session_state.get(_CHECK)
-    if kept:
-        _result(*kept)
+    try:
+        with st.spinner("Asking the endpoint …"):
+            st.session_state[_CHECK] = (f"{model} at {base_url}", engine.check_endpoint(base_url, key, model))
+    except LogicianError as error:
+        note("endpoint", str(error), icon="error")
+    st.rerun()
 
 
 def _result(what: str, check: Any) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from logician_graph.engine import Engine
 from logician_graph.errors import LogicianError
@@ -46,31 +47,38 @@ class SettingsForm:
         """A number. An empty field means ``unset``, or the default where there is one."""
         kind = int if isinstance(step, int) else float
         default = self.default_of(name)
-        st.number_input(
-            label,
-            min_value=kind(least),
-            step=kind(step),
-            format=number_format,
-            placeholder=unset or (f"{default:,}" if default is not None else ""),
-            **self._common(name, label, shown, lambda value: None if value is None else kind(value)),
-        )
-        self._notes(name, shown, unset)
+        with _field():
+            st.number_input(
+                label,
+                min_value=kind(least),
+                step=kind(step),
+                format=number_format,
+                placeholder=unset or (f"{default:,}" if default is not None else ""),
+                **self._common(name, label, shown, lambda value: None if value is None else kind(value)),
+            )
+            self._notes(name, shown, unset)
 
     def text(self, name: str, label: str, *, placeholder: str = "") -> None:
         """A line of text."""
-        st.text_input(
-            label, placeholder=placeholder, **self._common(name, label, str, lambda v: "" if v is None else str(v))
-        )
-        self._notes(name, str, "")
+        with _field():
+            st.text_input(label, placeholder=placeholder, **self._common(name, label, str, lambda v: str(v or "")))
+            self._notes(name, str, "")
 
-    def choice(self, name: str, label: str, options: Mapping[Any, str]) -> None:
-        """One of several values; the key None stands for "not set"."""
+    def choice(self, name: str, label: str, options: Mapping[str, str]) -> None:
+        """One of several values; the key "" stands for "not set"."""
+        shown = _worded(options)
+        with _field():
+            common = self._common(name, label, shown, lambda value: value or "")
+            st.selectbox(label, list(options), format_func=shown, **common)
+            self._notes(name, shown, options.get("", ""))
 
-        def shown(value: Any) -> str:
-            return options.get(value, str(value))
-
-        st.selectbox(label, list(options), format_func=shown, **self._common(name, label, shown, lambda value: value))
-        self._notes(name, shown, options.get(None, ""))
+    def radio(self, name: str, label: str, options: Mapping[str, str], captions: Sequence[str]) -> None:
+        """One of a few values, each with a sentence."""
+        shown = _worded(options)
+        with _field():
+            common = self._common(name, label, shown, lambda value: value or "")
+            st.radio(label, list(options), format_func=shown, captions=captions, **common)
+            self._notes(name, shown, "")
 
     def _common(self, name: str, label: str, shown: Shown, to_widget: Callable[[Any], Any]) -> dict[str, Any]:
         self._fields[name] = (label, shown)
@@ -80,9 +88,7 @@ class SettingsForm:
         return {"key": key, "help": self.meaning(name), "disabled": self.locked(name), "on_change": "ignore"}
 
     def _notes(self, name: str, shown: Shown, unset: str) -> None:
-        problem = st.session_state.get(_problem_key(name))
-        if problem:
-            st.caption(f":red[:material/error: {plain(problem)}]")
+        problem_note(name)
         st.caption(self.source_note(name, shown, unset))
 
     # Facts
@@ -110,7 +116,11 @@ class SettingsForm:
             case "stored":
                 return f":material/edit: Chosen here.{words}"
             case _:
-                return "Default"
+                return (
+                    "Default"
+                    if unset or default is not None or getattr(self._settings, name) is not None
+                    else "Not set"
+                )
 
     # Saving
 
@@ -212,6 +222,14 @@ def problem_note(name: str) -> None:
     problem = st.session_state.get(_problem_key(name))
     if problem:
         st.caption(f":red[:material/error: {plain(problem)}]")
+
+
+def _field() -> DeltaGenerator:
+    return st.container(gap="xxsmall")
+
+
+def _worded(options: Mapping[str, str]) -> Shown:
+    return lambda value: options.get(value or "", str(value))
 
 
 def _problem_key(name: str) -> str:

@@ -45,10 +45,10 @@ def isolation(engine: Engine) -> None:
     _levels(engine)
     form = SettingsForm(engine, "isolation")
     with st.container(border=True, key="isolation_choice"):
-        options = {None: "The strongest that works here", **{key: words for key, (words, _) in _LEVELS.items()}}
+        options = {"": "The strongest that works here", **{key: words for key, (words, _) in _LEVELS.items()}}
         form.choice("sandbox_level", "Level to use", options)
         st.caption(
-            "A change counts from the next start of Logician. With a level that does not work here, no run is worked on."
+            "A change counts from the next start of Logician. With a level that does not work, no run is worked on."
         )
         if not form.locked("sandbox_level"):
             form.save()

@@ -15,18 +15,13 @@ from pages.components.settings_form import SettingsForm, field_key, note, store,
 from pages.components.words import ago, plain
 from storage import Rule, StorageError, now
 
-MODES = {
-    "plan": "Plan: reads only",
-    "ask": "Ask: asks before every change",
-    "accept_edits": "Accept edits: files pass, commands ask",
-    "accept_all": "Accept all: asks only where a rule says so",
-}
-_MODE_WORDS = {
-    "plan": "The agent reads and answers. It changes no file and runs no command.",
-    "ask": "Every file change and every command waits for you.",
-    "accept_edits": "Changes to files in the workspace pass; commands wait for you unless a rule allows them.",
-    "accept_all": "Everything passes except what a rule asks for or denies. For throw-away folders and containers.",
-}
+MODES = {"plan": "Plan", "ask": "Ask", "accept_edits": "Accept edits", "accept_all": "Accept all"}
+_MODE_WORDS = (
+    "The agent reads and answers. It changes no file and runs no command that could.",
+    "Every file change and every command waits for you.",
+    "Changes to files in the workspace pass; commands wait for you unless they only read or a rule allows them.",
+    "Everything passes except what a rule denies. For throw-away folders and containers.",
+)
 _DECISIONS = {
     "allow": ("check_circle", "green", "Allowed"),
     "ask": ("front_hand", "orange", "Waits for you"),
@@ -95,16 +90,17 @@ def _mode(engine: Engine) -> None:
     form = SettingsForm(engine, "mode")
     with st.container(border=True, key="mode"):
         st.markdown("**Permission mode of new chats**")
-        form.choice("mode", "Mode", MODES)
-        chosen = st.session_state.get(field_key("mode"))
-        st.markdown(_MODE_WORDS.get(str(chosen), ""))
+        form.radio("mode", "Mode", MODES, _MODE_WORDS)
         if not form.locked("mode"):
             form.save()
 
 
 def _rules(engine: Engine) -> None:
     st.subheader("Standing rules", anchor=False)
-    st.caption("Made with “Always allow” on an approval. Deny beats ask, ask beats allow; they count in every mode.")
+    st.caption(
+        "Made with “Always allow” on an approval; followed in the modes Ask and Accept edits. "
+        "Deny beats ask, ask beats allow."
+    )
     deleted: Rule | None = st.session_state.get(_DELETED)
     if deleted is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="undo_rule_row"):
@@ -174,7 +170,7 @@ def _tester(engine: Engine) -> None:
                 index=list(MODES).index(engine.settings.mode),
                 key="try_mode",
                 width=190,
-                format_func=lambda name: MODES[name].partition(":")[0],
+                format_func=MODES.__getitem__,
             )
             _, argument, example = _TRIALS[tool]
             text = st.text_input("Command or path", key="try_text", placeholder=example, live=True)
