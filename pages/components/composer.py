@@ -181,7 +181,6 @@ def _stop(engine: Engine, active: AgentTurn) -> None:
         key="stop",
         shortcut="Esc",
         disabled=stopping,
-        help="What was written and done so far is kept",
         on_click=doing(lambda: engine.cancel(run_id)),
     )
 

@@ -49,7 +49,8 @@ def run_detail(engine: Engine, run_id: str) -> None:
 
 def _back() -> None:
     places.select("run", None)
-    st.query_params.pop("request", None)
+    for name in ("request", "step"):
+        st.query_params.pop(name, None)
 
 
 def _header(engine: Engine, run: Run) -> None:
@@ -145,10 +146,12 @@ def _trace(engine: Engine, run: Run, now: float) -> None:
     pages = math.ceil(len(told.rows) / ROWS)
     st.subheader("Trace", anchor=False)
     number = 1
+    focus = st.query_params.get("step")
     if pages > 1:
-        number = st.pagination(pages, key="trace_page")
+        found = next((index for index, row in enumerate(told.rows) if focus and row.mentions(focus)), 0)
+        number = st.pagination(pages, default=found // ROWS + 1, key="trace_page")
     rows = told.rows[(number - 1) * ROWS : number * ROWS]
-    asked = trace_view(rows, told.span_s, start=events[0]["at"], key="trace")
+    asked = trace_view(rows, told.span_s, start=events[0]["at"], focus=focus, key="trace")
     if asked is not None:
         st.query_params["request"] = str(asked)
         st.rerun()

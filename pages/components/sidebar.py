@@ -118,7 +118,17 @@ def _model(engine: Engine) -> str:
         kind, _, name = engine.models.default_ref().partition(":")
     except LogicianError:
         return ":orange[No model is chosen]"
-    return plain(name) + (" · built in" if kind == "local" else "")
+    if kind != "local":
+        return plain(name)
+    model = next((known for known in engine.models.local_models() if known.id == name), None)
+    if model is None:
+        return f":red[{plain(name)} is not in the catalogue]"
+    if model.progress is not None and model.progress.bytes_total:
+        share = model.progress.bytes_done / model.progress.bytes_total
+        return f":blue[{plain(name)}: downloading, {share:.0%}]"
+    words = {"ready": "built in", "unverified": "built in", "downloading": "downloading", "corrupt": "damaged"}
+    state = words.get(model.state, "not downloaded")
+    return f"{plain(name)} · {state}" if state == "built in" else f":orange[{plain(name)}: {state}]"
 
 
 def _health(engine: Engine) -> str:

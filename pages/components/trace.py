@@ -41,6 +41,10 @@ class Row:
     indent: int = 1
     events: list[Envelope] = field(default_factory=list[Envelope])
 
+    def mentions(self, key: str) -> bool:
+        """True when the line is about the call or the message ``key``."""
+        return any(key in (event["data"].get("call_id"), event["data"].get("message_id")) for event in self.events)
+
 
 @dataclass(slots=True)
 class Trace:

@@ -64,4 +64,14 @@ export default function (component) {
     return item
   })
   list.replaceChildren(...items)
+
+  if (data.focus !== null && list.dataset.focused !== String(data.focus)) {
+    list.dataset.focused = String(data.focus)
+    const wanted = list.querySelector(`details[data-seq="${Number(data.focus)}"]`)
+    if (wanted) {
+      wanted.open = true
+      wanted.scrollIntoView({ block: "center" })
+      wanted.querySelector("summary").focus({ preventScroll: true })
+    }
+  }
 }

@@ -26,9 +26,13 @@ _TRACE = component(
 )
 
 
-def trace_view(rows: Sequence[Row], span_s: float, *, start: float, key: str) -> int | None:
-    """Draw the rows. Returns the event number of the model call whose request was just asked for, if any."""
-    data = {"rows": [_row(row, start, st.context.timezone) for row in rows], "span": span_s}
+def trace_view(rows: Sequence[Row], span_s: float, *, start: float, focus: str | None, key: str) -> int | None:
+    """Draw the rows. Returns the event number of the model call whose request was just asked for, if any.
+
+    ``focus`` is a call or message id: the line about it is opened and brought into view.
+    """
+    shown = next((row.seq for row in rows if focus and row.mentions(focus)), None)
+    data = {"rows": [_row(row, start, st.context.timezone) for row in rows], "span": span_s, "focus": shown}
     return _TRACE(key=key, data=data, on_request_change=lambda: None).request
 
 
