@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -23,7 +24,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from streamlit import config as streamlit_config
 
-from logician_graph.errors import SettingsError
+from logician_graph.errors import LogicianError, SettingsError
 from logician_graph.gateway import (
     AuthMiddleware,
     EngineDoor,
@@ -38,7 +39,7 @@ from logician_graph.gateway import (
     oidc_user,
     unavailable,
 )
-from logician_graph.redaction import configure_logging
+from logician_graph.redaction import configure_logging, redact
 from logician_graph.settings import Settings, ensure_home
 
 ROOT = Path(__file__).resolve().parent
@@ -55,6 +56,8 @@ class Server:
         self.token = obtain_token(settings.home, chosen)
         self.engine: EngineDoor | None = None
         self.gateway = Gateway(door=lambda: self.engine, active_sessions=_active_sessions)
+        self.failed = False
+        """True once the engine could not be started."""
         self._oidc = False
 
     def guard(self) -> Guard:
@@ -79,11 +82,18 @@ class Server:
     async def lifespan(self, _app: st.App) -> AsyncIterator[dict[str, Any]]:
         """Run the engine for as long as the server runs."""
         from logician_graph.engine import Engine
+        from storage import StorageError
 
         configure_logging(self.settings.log_level)  # again: the web server has set up its own handlers meanwhile
         self._oidc = oidc_configured()
-        engine = Engine(self.settings)
-        await engine.start()
+        try:
+            engine = Engine(self.settings)
+            await engine.start()
+        except (LogicianError, StorageError) as error:
+            print(f"Logician cannot start. {redact(str(error))}", file=sys.stderr, flush=True)
+            logging.getLogger("uvicorn.error").disabled = True  # it would add a traceback to what was just said
+            self.failed = True
+            raise SystemExit(1) from error
         self.engine = engine
         try:
             with _draining_on_signals(self.gateway.draining):
@@ -108,13 +118,20 @@ def main() -> int:
     # The guard must see who really connects; it judges forwarding headers itself.
     os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
     sys.argv = [__file__]
-    app.run(
-        config={
-            "server.address": host,
-            "server.port": port,
-            "secrets.files": [str(ROOT / ".streamlit" / "secrets.toml"), str(server.settings.home / "secrets.toml")],
-        }
-    )
+    try:
+        app.run(
+            config={
+                "server.address": host,
+                "server.port": port,
+                "secrets.files": [
+                    str(folder / "secrets.toml") for folder in (ROOT / ".streamlit", server.settings.home)
+                ],
+            }
+        )
+    except SystemExit:
+        if not server.failed:
+            raise
+        return 1
     return 0
 
 

@@ -10,6 +10,7 @@ What it does not do: read or write the database (callers hand over what the sett
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
@@ -250,13 +251,17 @@ def ensure_home(settings: Settings) -> None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings.workspace.mkdir(parents=True, exist_ok=True)
         probe = home / f".write-test-{os.getpid()}"
-        probe.write_bytes(b"")
-        probe.unlink()
+        try:
+            probe.write_bytes(bytes(4096))  # a full disk still takes an empty file
+        finally:
+            probe.unlink(missing_ok=True)
     except OSError as error:
         at = error.filename or str(home)
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        mend = "Free some space there" if full else "Make it writable for this user"
         raise SettingsError(
             f"The home folder {str(home)!r} cannot be used: {error.strerror} at {at!r}. "
-            "Make it writable for this user, or set LOGICIAN_HOME to a folder that is."
+            f"{mend}, or set LOGICIAN_HOME to another folder."
         ) from error
 
 
@@ -264,6 +269,8 @@ def _explained(error: ValidationError) -> dict[str, str]:
     """What is wrong, in one sentence per setting ("" for what concerns several); secret values are left out."""
     lines: dict[str, str] = {}
     for problem in error.errors(include_url=False, include_context=False):
+        if problem["type"] == "default_factory_not_called":
+            continue  # it follows from a setting that is itself reported
         reason = problem["msg"].removeprefix("Value error, ")
         if not problem["loc"]:
             lines[""] = f"{reason}."
