@@ -22,8 +22,8 @@ from logician_graph.orchestrator.types import CallState, GraphState
 from storage import Change, Intent, Message, new_id, now
 
 NO_ANSWER = "The model stopped, at its output limit or by the provider's filter, before it wrote any answer."
-SQUEEZES = (1.0, 0.7, 0.45, 0.25)
-"""Shares of the window to try when the provider says that the request is too long."""
+SQUEEZES = (1.0, 0.7, 0.45, 0.25, 0.12, 0.06)
+"""Shares of the window to try when the provider says that the request is too long; what is assumed may be far off."""
 
 
 async def model(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
