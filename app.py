@@ -128,6 +128,8 @@ def main() -> int:
                 ],
             }
         )
+    except KeyboardInterrupt:  # Ctrl-C, after everything has ended in good order
+        return 130
     except SystemExit:
         if not server.failed:
             raise

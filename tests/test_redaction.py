@@ -52,7 +52,8 @@ def test_log_records_are_masked_with_their_arguments_and_tracebacks() -> None:
     out = io.StringIO()
     handler = logging.StreamHandler(out)
     handler.addFilter(RedactingFilter())
-    logger = logging.Logger("alone")
+    logger = logging.getLogger("tests.redaction")
+    logger.propagate = False
     logger.addHandler(handler)
     logger.warning("key %s and %r", "sk-logged-key", {"key": "sk-logged-key"})
     try:
