@@ -21,6 +21,8 @@ from typing import Any, TextIO
 
 _PR_SET_PDEATHSIG = 1
 _PARENT_CHECK_S = 1.0
+_NICENESS = 5
+"""The pages must stay quick while the model uses every core."""
 _PROMPT_CACHE_MIB = 512
 """Idle conversations whose state is kept in memory; llama.cpp's default is 8 GiB."""
 _SLEEP_AFTER_S = 900
@@ -50,6 +52,7 @@ def main() -> None:
     """Serve until the parent goes away."""
     parent = os.getppid()
     _die_with_parent()
+    os.nice(_NICENESS)
     answers = _keep_stdout_for_answers()
     options = ChildOptions(**json.loads(sys.stdin.readline()))
     threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
