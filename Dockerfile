@@ -37,7 +37,7 @@ WORKDIR /app
 USER 1000:1000
 VOLUME /data
 EXPOSE 8501
-HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "logician_graph.gateway.probe"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "logician_graph.gateway"]
 # tini takes in what commands leave behind, and hands on the signal to stop.
 ENTRYPOINT ["tini", "--"]
 CMD ["python", "app.py"]

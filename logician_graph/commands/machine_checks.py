@@ -97,8 +97,7 @@ def check_disk(settings: Settings, still_needed: int) -> Check:
 
 def check_port(settings: Settings) -> Check:
     """The port is free, or Logician itself answers there."""
-    from logician_graph.gateway import unavailable
-    from logician_graph.gateway.probe import probe
+    from logician_graph.gateway import probe, unavailable
 
     place = f"{settings.host}:{settings.port}"
     problem = unavailable(settings.host, settings.port)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from logician_graph.commands.configuration import load_settings
 from logician_graph.commands.exit_codes import ExitCode
-from logician_graph.inference.catalogue import Catalogue
+from logician_graph.inference import Catalogue
 
 if TYPE_CHECKING:
-    from logician_graph.inference.progress import PullProgress
+    from logician_graph.inference import PullProgress
     from logician_graph.settings import Settings
 
 _BAR = 28
@@ -69,7 +69,7 @@ def pull_model(model_id: str | None, *, if_needed: bool) -> ExitCode:
 
 async def _pull(model_id: str, settings: Settings) -> ExitCode:
     from logician_graph.errors import DownloadError
-    from logician_graph.inference.download import pull
+    from logician_graph.inference import pull
 
     cancelled = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -13,7 +13,7 @@ from logician_graph.errors import LogicianError
 from logician_graph.settings import Settings
 
 if TYPE_CHECKING:
-    from logician_graph.inference.catalogue import ModelStatus
+    from logician_graph.inference import ModelStatus
     from logician_graph.sandbox import LevelProbe
 
 _ENDPOINT_S = 60.0
@@ -68,7 +68,7 @@ def local_model(settings: Settings) -> ModelStatus | None:
 
     Raises SettingsError or NotFound when the settings name no model of the catalogue.
     """
-    from logician_graph.inference.catalogue import Catalogue
+    from logician_graph.inference import Catalogue
 
     if settings.base_url:
         return None

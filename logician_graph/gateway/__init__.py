@@ -10,6 +10,7 @@ from logician_graph.gateway.banner import banner
 from logician_graph.gateway.middleware import AuthMiddleware, Guard
 from logician_graph.gateway.oidc import oidc_configured, oidc_user
 from logician_graph.gateway.policy import Rules, is_loopback
+from logician_graph.gateway.probe import probe
 from logician_graph.gateway.routes import Gateway, build_routes
 from logician_graph.gateway.token import AccessToken, obtain_token, read_token
 from logician_graph.gateway.types import EngineDoor, EngineHealth, ExportFormat, ProviderHealth
@@ -30,6 +31,7 @@ __all__ = [
     "obtain_token",
     "oidc_configured",
     "oidc_user",
+    "probe",
     "read_token",
     "unavailable",
 ]

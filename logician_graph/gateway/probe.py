@@ -1,14 +1,9 @@
-"""``python -m logician_graph.gateway.probe``: is the server on this machine answering? For container health checks.
-
-Prints one line and exits 0 when ``/healthz`` answers 200, else 1. Reads the access token from the home folder.
-"""
+"""Is the server on this machine answering? It reads the access token from the home folder."""
 
 from __future__ import annotations
 
-import sys
 from http.client import HTTPConnection, HTTPException
 
-from logician_graph.errors import SettingsError
 from logician_graph.gateway.token import obtain_token
 from logician_graph.settings import Settings
 
@@ -31,17 +26,3 @@ def probe(settings: Settings) -> str | None:
     finally:
         connection.close()
     return None if status == 200 else f"/healthz answered {status}"
-
-
-def main() -> int:
-    """Probe once. Returns the exit code."""
-    try:
-        problem = probe(Settings.load())
-    except SettingsError as error:
-        problem = str(error)
-    print(problem or "ok")
-    return 1 if problem else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -86,7 +86,7 @@ def test_bound_everywhere_every_door_asks_for_the_token(start_server: StartServe
 def test_the_health_check_of_the_container_knows_the_token(start_server: StartServer) -> None:
     server = start_server(LOGICIAN_HOST="0.0.0.0")
     env = {**os.environ, "LOGICIAN_HOME": str(server.home), "LOGICIAN_HOST": "0.0.0.0"}
-    probe = [sys.executable, "-m", "logician_graph.gateway.probe"]
+    probe = [sys.executable, "-m", "logician_graph.gateway"]
     well = subprocess.run(probe, env={**env, "LOGICIAN_PORT": str(server.port)}, cwd=ROOT, timeout=30, check=False)
     ill = subprocess.run(probe, env={**env, "LOGICIAN_PORT": str(free_port())}, cwd=ROOT, timeout=30, check=False)
     assert (well.returncode, ill.returncode) == (0, 1)
