@@ -1,7 +1,8 @@
 """What a model call sends: history, window and prompt put together, and the record from which it can be rebuilt.
 
-The record (``request`` of the ``model.started`` event) names the first and last message, what was shortened, and the
-hash of the frame (system prompt and tool list), which is kept once as a blob. :func:`rebuild` makes the same request.
+The record (``request`` of the ``model.started`` event) names the first and last message, what between them was
+shortened or left out, and the hash of the frame (system prompt and tool list), which is kept once as a blob.
+:func:`rebuild` makes the same request.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from logician_graph.orchestrator.window import Entry, WindowPlan, plan_window, s
 from storage import Message
 
 LEFT_OUT = "(Earlier turns of this conversation were left out to fit the context window.)"
+STEPS_LEFT_OUT = "(Your earlier steps for this were left out to fit the context window.)"
 DEFAULT_WINDOW = 32_768
 """Tokens assumed when neither the provider nor the settings know the window."""
 
@@ -56,11 +58,10 @@ _converted = _Converted()
 
 def _convert(message: Message) -> tuple[ChatMessage, Entry]:
     chat = to_chat(message)
-    text = chat.text
-    if chat.tool_calls:
-        text += json.dumps([call.arguments for call in chat.tool_calls], ensure_ascii=False)
-    origin = (message.extra or {}).get("origin")
-    return chat, Entry(estimate_tokens(text), message.role == "user" and origin is None, message.role == "tool")
+    arguments = [call.arguments for call in chat.tool_calls]
+    fixed = estimate_tokens(json.dumps(arguments, ensure_ascii=False)) if arguments else 0
+    by_person = message.role == "user" and (message.extra or {}).get("origin") is None
+    return chat, Entry(estimate_tokens(chat.text) + fixed, by_person, message.role == "tool", fixed)
 
 
 def sha256(text: str) -> str:
@@ -101,7 +102,8 @@ def assemble(
     start = next((index for index, message in enumerate(history) if message.id == window_from), 0)
     plan = plan_window(entries, budget, start=start)
     shortened = {history[index].id: tokens for index, tokens in plan.shortened.items()}
-    messages, issues = _render(history[plan.start :], shortened, whole=history[plan.start].parent_id is None)
+    omitted = [history[plan.omitted[0]].id, history[plan.omitted[-1]].id] if plan.omitted else []
+    messages, issues = _render(history[plan.start :], shortened, omitted)
     frame = json.dumps({"system": system, "tools": tool_list}, ensure_ascii=False)
     frame_id = sha256(frame)[:32]
     request = ChatRequest(
@@ -124,21 +126,29 @@ def assemble(
     record |= {name: value for name, value in options.items() if value is not None}
     if shortened:
         record["shortened"] = shortened
+    if omitted:
+        record["omitted"] = omitted
     if excluded:
         record["excluded"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in excluded]
     return Assembled(request, record, {frame_id: frame}, plan, history[plan.start].id, budget, issues)
 
 
 def _render(
-    history: Sequence[Message], shortened: Mapping[str, int], *, whole: bool
+    history: Sequence[Message], shortened: Mapping[str, int], omitted: Sequence[str]
 ) -> tuple[list[ChatMessage], list[str]]:
+    ids = [message.id for message in history]
+    left_out = range(ids.index(omitted[0]), ids.index(omitted[1]) + 1) if omitted else range(0)
     chats: list[ChatMessage] = []
     for index, message in enumerate(history):
+        if index in left_out:
+            continue
         chat, entry = _converted(message)
         if message.id in shortened:
-            chat = replace(chat, text=shorten_text(chat.text, shortened[message.id], entry.tokens))
-        if index == 0 and not whole and chat.role == "user":
+            chat = replace(chat, text=shorten_text(chat.text, shortened[message.id], entry.tokens - entry.fixed))
+        if index == 0 and message.parent_id is not None and chat.role == "user":
             chat = replace(chat, text=f"{LEFT_OUT}\n\n{chat.text}")
+        if index + 1 in left_out:
+            chat = replace(chat, text=f"{chat.text}\n\n{STEPS_LEFT_OUT}")
         chats.append(chat)
     return repair(chats)
 
@@ -148,7 +158,7 @@ def rebuild(record: Mapping[str, Any], model: str, branch: Sequence[Message], bl
     ids = [message.id for message in branch]
     history = branch[ids.index(record["first"]) : ids.index(record["last"]) + 1]
     frame = json.loads(blobs[record["frame"]])
-    messages, _ = _render(history, record.get("shortened") or {}, whole=history[0].parent_id is None)
+    messages, _ = _render(history, record.get("shortened") or {}, record.get("omitted") or ())
     return ChatRequest(
         model=model,
         messages=(ChatMessage("system", frame["system"]), *messages),

@@ -54,6 +54,8 @@ class RunContext:
     results: dict[str, Message] = field(default_factory=dict[str, Message])
     """Results of the calls of the newest reply, by message id, as this process wrote them."""
     answer_message_id: str | None = None
+    _trimmed: tuple[int, bool] = (0, False)
+    """Steps left out and whether texts were shortened, as the person was last told."""
     _mark: float = field(default_factory=time.monotonic)
 
     def account_time(self) -> None:
@@ -67,6 +69,12 @@ class RunContext:
         if not self.history or self.history[-1].id != leaf_id:
             self.history, self.window_from = load_branch(self.branches, self.threads, leaf_id)
         return self.history
+
+    def trim_is_news(self, dropped_turns: int, dropped_steps: int, shortened: bool) -> bool:
+        """Whether the person should be told: each leap of the window is news, the same shortening again is not."""
+        before = self._trimmed
+        self._trimmed = (dropped_steps, shortened or before[1])
+        return dropped_turns > 0 or self._trimmed > before
 
     @property
     def resumed(self) -> bool:

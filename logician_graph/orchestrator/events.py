@@ -22,7 +22,7 @@ reasoning.delta*            message_id, text
 call.progress*              message_id, name, characters
 text.reset*                 message_id (what streamed so far is void)
 message.added               message_id (and, in the envelope, message)
-context.trimmed             dropped_turns, kept_from, estimated_tokens, budget_tokens
+context.trimmed             dropped_turns, dropped_steps, shortened, kept_from, estimated_tokens, budget_tokens
 history.repaired            issues
 gate.decided                call_id, tool, action, reason, by, rule_id
 approval.requested          approval_id, call_id, kind, request

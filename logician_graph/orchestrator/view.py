@@ -277,9 +277,10 @@ def _verify_finished(view: RunView, data: dict[str, Any], item: dict[str, Any]) 
 
 
 def _trimmed(view: RunView, data: dict[str, Any], item: dict[str, Any]) -> None:
-    if data["dropped_turns"]:
-        turns = data["dropped_turns"]
-        title = f"{turns} earlier {'turn' if turns == 1 else 'turns'} left the model's view to fit its window"
+    turns, steps = data["dropped_turns"], data["dropped_steps"]
+    if turns or steps:
+        left = f"{turns or steps} earlier {'turn' if turns else 'step'}{'' if (turns or steps) == 1 else 's'}"
+        title = f"{left} left the model's view to fit its window"
     else:
         title = "Long messages were shortened to fit the model's window"
     _notice(view, item, title)

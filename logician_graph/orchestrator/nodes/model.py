@@ -101,10 +101,12 @@ def _begin(context: RunContext, step: int, call_id: str, message_id: str, assemb
                 created_at=now(),
             )
         )
-    if assembled.plan.dropped_turns or assembled.plan.shortened:
+    plan = assembled.plan
+    if context.trim_is_news(plan.dropped_turns, plan.dropped_steps, bool(plan.shortened)):
         data = {
-            "dropped_turns": assembled.plan.dropped_turns,
-            "shortened": len(assembled.plan.shortened),
+            "dropped_turns": plan.dropped_turns,
+            "dropped_steps": plan.dropped_steps,
+            "shortened": len(plan.shortened),
             "kept_from": assembled.first_id,
             "estimated_tokens": assembled.plan.tokens,
             "budget_tokens": assembled.budget,
