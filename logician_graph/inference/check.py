@@ -39,9 +39,9 @@ async def check_endpoint(
     pieces = 0
     reply = ReplyAssembler()
     try:
-        async with aclosing(endpoint.stream(model, _NUMBERS, {"max_tokens": _TOKENS})) as chunks:
-            async for chunk in chunks:
-                grown = sum(1 for _ in reply.feed(chunk))
+        async with aclosing(endpoint.stream(model, _NUMBERS, {"max_tokens": _TOKENS})) as batches:
+            async for batch in batches:
+                grown = sum(1 for chunk in batch for _ in reply.feed(chunk))
                 pieces += grown
                 first = first if first is not None or not grown else clock() - started
         measured = replace(
@@ -78,10 +78,11 @@ async def _reply(
 ) -> ReplyAssembler | None:
     reply = ReplyAssembler()
     try:
-        async with aclosing(endpoint.stream(model, messages, {"max_tokens": _TOKENS, **fields})) as chunks:
-            async for chunk in chunks:
-                for _ in reply.feed(chunk):
-                    pass
+        async with aclosing(endpoint.stream(model, messages, {"max_tokens": _TOKENS, **fields})) as batches:
+            async for batch in batches:
+                for chunk in batch:
+                    for _ in reply.feed(chunk):
+                        pass
     except AuthenticationFailed:
         raise
     except ProviderError:

@@ -2,7 +2,7 @@
 
 langchain-openai builds the client (headers, timeouts, proxies) and the payload (message conversion). The reply is read
 below ``astream``: per call that saves the SDK's second validation of every message sent and of every chunk received,
-which grows with the history (``benchmarks/provider_overhead.py`` has the numbers), and it keeps what ``astream`` drops:
+which grows with the history (numbers: ``benchmarks/provider_overhead.py``), and it keeps what ``astream`` drops:
 reasoning text, and tool calls whose deltas carry no index.
 
 Importing this module imports the SDK, about 1.5 s; ``openai_compatible`` does that at first use, in a thread.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -25,30 +25,56 @@ from pydantic import SecretStr
 from logician_graph.errors import ProviderError, TransientProviderError
 from logician_graph.inference.endpoint_options import EndpointOptions
 from logician_graph.inference.failures import from_status, quote
+from logician_graph.inference.sse import EventSplitter
 from logician_graph.inference.types import ChatMessage
 from logician_graph.inference.wire import error_in_chunk, scrub
 
 Chunk = dict[str, Any]
 _NO_KEY = "none"
+_DRAIN_S = 0.5
 _KEPT_MESSAGES = 8192
 
 
+class _BatchDecoder:
+    """Takes the place of the SDK's decoder: it gives the events of one network read together."""
+
+    async def aiter_bytes(self, iterator: AsyncIterator[bytes]) -> AsyncGenerator[list[str]]:
+        splitter = EventSplitter()
+        async for raw in iterator:
+            if events := splitter.feed(raw):
+                yield events
+        if events := splitter.finish():
+            yield events
+
+
 class _Chunks(AsyncStream[Chunk]):
-    """A server-sent event stream whose items are the chunks as parsed JSON; ``complete`` once [DONE] was seen."""
+    """A server-sent event stream that gives lists of parsed chunks; ``complete`` once [DONE] was seen."""
 
     complete: bool = False
 
-    async def __stream__(self) -> AsyncGenerator[Chunk]:
+    async def batches(self) -> AsyncGenerator[list[Chunk]]:
+        self._decoder = cast(Any, _BatchDecoder())
         try:
-            async with aclosing(cast(AsyncGenerator[Any], self._iter_events())) as events:
-                async for event in events:
-                    if event.data.startswith("[DONE]"):
-                        self.complete = True
+            async with aclosing(cast(AsyncGenerator[list[str]], self._iter_events())) as reads:
+                async for read in reads:
+                    self.complete = read[-1].startswith("[DONE]")
+                    data = read[:-1] if self.complete else read
+                    yield [json.loads(item) for item in data if item]
+                    if self.complete:
+                        await _drain(reads)
                         return
-                    if event.data:
-                        yield event.json()
         finally:
             await self.response.aclose()
+
+
+async def _drain(reads: AsyncGenerator[Any]) -> None:
+    """Read the end of the body, so that the connection can serve the next call; an end that does not come is left."""
+    try:
+        async with asyncio.timeout(_DRAIN_S):
+            async for _ in reads:
+                pass
+    except TimeoutError:
+        return
 
 
 class _Chat(BaseChatOpenAI):
@@ -86,8 +112,11 @@ class Endpoint:
 
     async def stream(
         self, model: str, messages: Sequence[ChatMessage], fields: Mapping[str, Any]
-    ) -> AsyncGenerator[Chunk]:
-        """The chunks of one completion. Raises an error of the tree; a stream without its end is transient."""
+    ) -> AsyncGenerator[list[Chunk]]:
+        """The chunks of one completion, those of one network read together.
+
+        Raises an error of the tree; a stream that stops without its end is transient.
+        """
         payload = self._chat.payload([], model=model, **fields)
         payload["messages"] = [self._wire(message) for message in messages]
         payload["stream_options"] = {"include_usage": True}
@@ -97,17 +126,18 @@ class Endpoint:
                 chunks = await self._client.post(
                     "/chat/completions", body=payload, cast_to=cast(Any, Chunk), stream=True, stream_cls=_Chunks
                 )
-            async with chunks, aclosing(chunks.__stream__()) as items:
+            async with aclosing(chunks.batches()) as batches:
                 limit = self.options.first_token_timeout_s
                 while True:
                     try:
                         async with asyncio.timeout(limit):
-                            chunk = await anext(items)
+                            batch = await anext(batches)
                     except StopAsyncIteration:
                         break
                     limit = self.options.stall_timeout_s
-                    finished = finished or self._check(chunk)
-                    yield chunk
+                    for chunk in batch:
+                        finished = self._check(chunk) or finished
+                    yield batch
                 if not (finished or chunks.complete):
                     raise TransientProviderError(f"{self._shown_url} ended its reply in the middle.")
         except (openai.OpenAIError, TimeoutError, ValueError) as error:

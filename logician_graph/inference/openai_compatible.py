@@ -26,7 +26,7 @@ from logician_graph.inference.types import (
     ToolCalling,
     Usage,
 )
-from logician_graph.inference.wire import ReplyAssembler, require_content
+from logician_graph.inference.wire import ReplyAssembler, merged, require_content
 
 if TYPE_CHECKING:
     from logician_graph.inference.endpoint import Endpoint
@@ -97,10 +97,10 @@ class OpenAICompatible:
         reply = ReplyAssembler()
         calls = 0
         fields = {**self._fields(request), **dialect.fields(request)}
-        async with aclosing(endpoint.stream(request.model, dialect.messages(request), fields)) as chunks:
-            async for chunk in chunks:
+        async with aclosing(endpoint.stream(request.model, dialect.messages(request), fields)) as batches:
+            async for batch in batches:
                 calls = calls or next(served)
-                for part in reply.feed(chunk):
+                for part in merged(part for chunk in batch for part in reply.feed(chunk)):
                     for shown in reader.feed(part):
                         yield shown
         require_content(reply)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -198,6 +198,25 @@ class ReplyAssembler:
             self._calls.append(known)
             self._by_index[index] = known
         return known
+
+
+def merged(parts: Iterable[ChatPart]) -> Iterator[ChatPart]:
+    """``parts`` with neighbours of one kind joined: what came together is shown together."""
+    waiting: ChatPart | None = None
+    for part in parts:
+        match waiting, part:
+            case TextDelta(text=one), TextDelta(text=other):
+                waiting = TextDelta(one + other)
+            case ReasoningDelta(text=one), ReasoningDelta(text=other):
+                waiting = ReasoningDelta(one + other)
+            case ToolCallProgress(name=one), ToolCallProgress(name=other) if one == other:
+                waiting = part
+            case _:
+                if waiting is not None:
+                    yield waiting
+                waiting = part
+    if waiting is not None:
+        yield waiting
 
 
 def parse_usage(usage: Mapping[str, Any]) -> Usage:

@@ -42,6 +42,8 @@ class RecordedRequest:
     body: dict[str, Any]
     headers: dict[str, str]
     received_at: float
+    client_port: int = 0
+    """Requests over one connection have the same."""
     finished_at: float | None = None
     disconnected_at: float | None = None
     """When the client went away before the reply was complete."""
@@ -175,7 +177,9 @@ class FakeOpenAI:
             if message["type"] == "http.disconnect" or not message.get("more_body"):
                 break
         headers = {key.decode().lower(): value.decode() for key, value in scope["headers"]}
-        request = RecordedRequest(scope["path"], json.loads(raw or b"{}"), headers, time.monotonic())
+        request = RecordedRequest(
+            scope["path"], json.loads(raw or b"{}"), headers, time.monotonic(), (scope["client"] or ("", 0))[1]
+        )
         self.requests.append(request)
         try:
             await self._answer(request, receive, send)

@@ -44,7 +44,8 @@ Connect = Callable[..., OpenAICompatible]
 
 
 async def test_text_streams_and_usage_is_as_reported(serve: Serve, connect: Connect) -> None:
-    fake = serve([Reply("Hello big world", usage=Usage(prompt=11, completion=3, cached=7), model="served-name")])
+    usage = Usage(prompt=11, completion=3, cached=7)
+    fake = serve([Reply("Hello big world", usage=usage, model="served-name", delay_s=0.02)])
     parts = await collect(connect(fake), request())
     assert [part.text for part in parts if isinstance(part, TextDelta)] == ["Hello", " big", " world"]
     final = parts[-1]
@@ -109,6 +110,22 @@ async def test_lone_surrogates_do_not_break_the_request(serve: Serve, connect: C
     )
     assert (await result(connect(fake), ChatRequest("m", messages))).text == "ok"
     assert fake.bodies[0]["messages"][0]["content"] == "bad ? text"
+
+
+async def test_what_comes_together_is_passed_on_together(serve: Serve, connect: Connect) -> None:
+    parts = await collect(connect(serve([Reply("word " * 400, reasoning="hm " * 100)])), request())
+    assert [type(part) for part in parts[:2]] == [ReasoningDelta, TextDelta]
+    assert len(parts) < 20
+    assert isinstance(parts[-1], ChatResult)
+    assert parts[-1].text == "word " * 400
+
+
+async def test_one_connection_serves_call_after_call(serve: Serve, connect: Connect) -> None:
+    fake = serve()
+    provider = connect(fake)
+    for _ in range(5):
+        await result(provider, request())
+    assert len({recorded.client_port for recorded in fake.requests}) == 1
 
 
 # Tool calls
