@@ -50,6 +50,7 @@ class SettingsForm:
         with _field():
             st.number_input(
                 label,
+                value=None,
                 min_value=kind(least),
                 step=kind(step),
                 format=number_format,

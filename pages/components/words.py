@@ -40,9 +40,9 @@ def duration(seconds: float | None) -> str:
     """``340 ms``, ``2.4 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds is None:
         return UNKNOWN
-    if seconds < 1:
+    if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
