@@ -12,7 +12,7 @@ from tests.fakes.postgres import PostgresServer, available
 
 KEPT = frozenset({"LOGICIAN_TEST_MODELS"})
 
-settings.register_profile("logician", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("logician", deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("logician")
 
 

@@ -144,8 +144,9 @@ def _finished(view: RunView, data: dict[str, Any], item: dict[str, Any]) -> None
     _close_open(view)
     for step in view.steps:
         step.approval = None
-        if step.state in ("running", "waiting"):
-            step.state = "stopped"
+        if step.state in ("running", "waiting"):  # the run ended under it: what it had shown by then is not kept
+            step.state, step.seq = "stopped", item["seq"]
+            step.text = "" if step.kind == "tool" else step.text
 
 
 def _close_open(view: RunView) -> None:
