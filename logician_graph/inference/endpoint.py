@@ -1,8 +1,8 @@
 """The HTTP side of an OpenAI-compatible endpoint: langchain-openai's client, read chunk by chunk.
 
-langchain-openai builds the client (headers, timeouts, proxies) and the payload (message conversion). The reply is read
-below ``astream``: per call that saves the SDK's second validation of every message sent and of every chunk received,
-which grows with the history (numbers: ``benchmarks/provider_overhead.py``), and it keeps what ``astream`` drops:
+langchain-openai's model gives the client (headers, timeouts, proxies) and the request's fields. Messages are sent and
+chunks are read below its ``astream``: that saves building and validating an object for every message at every call,
+a cost that grows with the history (numbers: ``benchmarks/provider_overhead.py``), and it keeps what ``astream`` drops:
 reasoning text, and tool calls whose deltas carry no index.
 
 Importing this module imports the SDK, about 1.5 s; ``openai_compatible`` does that at first use, in a thread.
@@ -17,7 +17,6 @@ from contextlib import aclosing
 from typing import Any, cast
 
 import openai
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from openai import AsyncStream
 from pydantic import SecretStr
@@ -27,12 +26,11 @@ from logician_graph.inference.endpoint_options import EndpointOptions
 from logician_graph.inference.failures import from_status, quote
 from logician_graph.inference.sse import EventSplitter
 from logician_graph.inference.types import ChatMessage
-from logician_graph.inference.wire import error_in_chunk, scrub
+from logician_graph.inference.wire import error_in_chunk, message_payload, scrub
 
 Chunk = dict[str, Any]
 _NO_KEY = "none"
 _DRAIN_S = 0.5
-_KEPT_MESSAGES = 8192
 
 
 class _BatchDecoder:
@@ -80,10 +78,10 @@ async def _drain(reads: AsyncGenerator[Any]) -> None:
 class _Chat(BaseChatOpenAI):
     """langchain-openai's model, reached below ``astream``."""
 
-    def payload(self, messages: Sequence[BaseMessage], **fields: Any) -> dict[str, Any]:
-        """The request body for ``messages``."""
+    def payload(self, **fields: Any) -> dict[str, Any]:
+        """The request body, its messages excepted."""
         build = cast(Callable[..., dict[str, Any]], self._get_request_payload)  # pyright: ignore[reportUnknownMemberType]
-        return build(list(messages), stream=True, **fields)
+        return build([], stream=True, **fields)
 
 
 class Endpoint:
@@ -108,7 +106,6 @@ class Endpoint:
             default_headers={name: value.get_secret_value() for name, value in options.headers.items()},
         )
         self._client: openai.AsyncOpenAI = self._chat.root_async_client
-        self._sent: dict[int, tuple[ChatMessage, Any]] = {}
 
     async def stream(
         self, model: str, messages: Sequence[ChatMessage], fields: Mapping[str, Any]
@@ -117,8 +114,8 @@ class Endpoint:
 
         Raises an error of the tree; a stream that stops without its end is transient.
         """
-        payload = self._chat.payload([], model=model, **fields)
-        payload["messages"] = [self._wire(message) for message in messages]
+        payload = self._chat.payload(model=model, **fields)
+        payload["messages"] = [message_payload(message) for message in messages]
         payload["stream_options"] = {"include_usage": True}
         finished = False
         try:
@@ -142,17 +139,6 @@ class Endpoint:
                     raise TransientProviderError(f"{self._shown_url} ended its reply in the middle.")
         except (openai.OpenAIError, TimeoutError, ValueError) as error:
             raise self._typed(error, model) from None
-
-    def _wire(self, message: ChatMessage) -> Any:
-        """The message as sent. A history repeats with every call, so what was converted once is kept."""
-        known = self._sent.get(id(message))
-        if known is not None and known[0] is message:
-            return known[1]
-        written = self._chat.payload([_langchain(message)])["messages"][0]
-        if len(self._sent) >= _KEPT_MESSAGES:
-            self._sent.clear()
-        self._sent[id(message)] = (message, written)
-        return written
 
     async def get(self, path: str) -> Any:
         """The JSON of a GET below the base URL, or at ``path`` if that is absolute. Raises an error of the tree."""
@@ -208,20 +194,3 @@ def _asked_each_time(api_key: SecretStr | None) -> Callable[[], Awaitable[str]]:
         return _NO_KEY if api_key is None else api_key.get_secret_value()
 
     return key
-
-
-def _langchain(message: ChatMessage) -> BaseMessage:
-    text = scrub(message.text)
-    match message.role:
-        case "system":
-            return SystemMessage(text)
-        case "user":
-            return HumanMessage(text)
-        case "tool":
-            return ToolMessage(text, tool_call_id=message.tool_call_id or "")
-        case "assistant":
-            calls = [
-                {"id": call.id, "name": call.name, "args": scrub(call.arguments), "type": "tool_call"}
-                for call in message.tool_calls
-            ]
-            return AIMessage(text, tool_calls=calls)

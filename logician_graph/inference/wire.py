@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from logician_graph.errors import TransientProviderError
 from logician_graph.inference.types import (
+    ChatMessage,
     ChatPart,
     FinishReason,
     InvalidToolCall,
@@ -50,6 +51,27 @@ def scrub(value: Any) -> Any:
             return [scrub(item) for item in cast(Sequence[Any], value)]
         case _:
             return value
+
+
+def message_payload(message: ChatMessage) -> dict[str, Any]:
+    """One message as it is sent."""
+    sent: dict[str, Any] = {"role": message.role, "content": scrub(message.text)}
+    if message.role == "tool":
+        sent["tool_call_id"] = message.tool_call_id or ""
+    if message.tool_calls:
+        sent["content"] = sent["content"] or None  # some endpoints refuse an empty text beside calls
+        sent["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {
+                    "name": call.name,
+                    "arguments": json.dumps(scrub(call.arguments), ensure_ascii=False),
+                },
+            }
+            for call in message.tool_calls
+        ]
+    return sent
 
 
 def tool_payload(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
