@@ -22,10 +22,10 @@ RUN touch README.md \
 FROM python:3.11-slim-bookworm
 ARG PROGRAMS=""
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends tini ${PROGRAMS} \
+    && apt-get install -y --no-install-recommends libgomp1 tini ${PROGRAMS} \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home logician \
-    && install -d -o logician -g logician /data
+    && install -d -m 700 -o logician -g logician /data
 COPY --from=build /opt/logician /opt/logician
 COPY --from=build /app /app
 ENV HOME=/home/logician \

@@ -48,6 +48,7 @@ $(RUN_STAMP):
 	@sh scripts/make-venv $(VENV)
 	$(BIN)/python -m pip install --quiet -r requirements.txt
 	$(BIN)/python -m pip install --quiet --no-deps -e .
+	@sh scripts/native-libraries $(BIN)/python
 	@rm -f $(VENV)/.run-* $(VENV)/.dev-*
 	@touch $@
 
@@ -55,5 +56,6 @@ $(DEV_STAMP):
 	@sh scripts/make-venv $(VENV)
 	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps -e .
+	@sh scripts/native-libraries $(BIN)/python
 	@rm -f $(VENV)/.run-* $(VENV)/.dev-*
 	@touch $(RUN_STAMP) $@

@@ -6,6 +6,8 @@ Each is tried for real: a write to the database, a program under each isolation 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from logician_graph.commands.machine_checks import Check
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from logician_graph.sandbox import LevelProbe
 
 _ENDPOINT_S = 60.0
+_LOAD_S = 60.0
+_MEND = "Correct LOGICIAN_BASE_URL, LOGICIAN_API_KEY and LOGICIAN_MODEL, or the same on the settings page."
+_LIBRARY = "Install the library it names; libgomp.so.1 is `sudo apt install libgomp1` on Debian and Ubuntu."
 
 
 def check_database(settings: Settings) -> Check:
@@ -86,6 +91,8 @@ def check_model(settings: Settings) -> Check:
         return Check("model", "fail", str(error), "Choose a model of the catalogue: `logician model list`.")
     if status is None:  # cannot be: no endpoint is configured
         raise AssertionError(settings)
+    if (missing := _missing_library()) is not None:
+        return Check("model", "fail", f"llama.cpp cannot be loaded: {missing}", _LIBRARY)
     model, place = status.model.id, str(status.path)
     match status.state:
         case "ready":
@@ -99,6 +106,15 @@ def check_model(settings: Settings) -> Check:
             gigabytes = (status.model.bytes - status.bytes_present) / 1e9
             mend = f"Run `logician model pull {model}`, download it on the settings page, or set LOGICIAN_BASE_URL."
             return Check("model", "warn", f"{model} is not here yet ({gigabytes:.1f} GB to download)", mend)
+
+
+def _missing_library() -> str | None:
+    """Why llama.cpp's module cannot be loaded, or None. Tried in a process of its own: it may take this one down."""
+    trial = [sys.executable, "-c", "import xllamacpp"]
+    done = subprocess.run(trial, capture_output=True, text=True, timeout=_LOAD_S, check=False)
+    if done.returncode == 0:
+        return None
+    return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"it ended with {done.returncode}"
 
 
 def _check_endpoint(settings: Settings) -> Check:
@@ -128,6 +144,3 @@ def _check_endpoint(settings: Settings) -> Check:
         return Check("model", "ok", f"{config.model} at {config.base_url}: {found.message}")
 
     return asyncio.run(ask())
-
-
-_MEND = "Correct LOGICIAN_BASE_URL, LOGICIAN_API_KEY and LOGICIAN_MODEL, or the same on the settings page."

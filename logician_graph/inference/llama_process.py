@@ -45,7 +45,12 @@ class LlamaProcess:
         options = ChildOptions(
             str(model_path), key, alias=alias, n_ctx=n_ctx, n_parallel=n_parallel, n_threads=n_threads
         )
-        process = await asyncio.to_thread(_spawn, options, log)
+        spawning = asyncio.ensure_future(asyncio.to_thread(_spawn, options, log))
+        try:
+            process = await asyncio.shield(spawning)
+        except asyncio.CancelledError:
+            _kill(await spawning)  # the thread makes the child all the same; it must not be left without an owner
+            raise
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await asyncio.to_thread(_read_answer, process)
@@ -57,10 +62,13 @@ class LlamaProcess:
             raise
         if "port" not in answer:
             _kill(process)
-            raise ModelNotReady(
-                f"llama.cpp could not load {model_path.name!r}: {_reason(answer, log)} "
-                f"The file may be damaged: delete it and download it again. Details are in {log}."
+            reason = _reason(answer, log)
+            mend = (
+                "A library of this machine is missing: `logician doctor` says which package brings it."
+                if "ImportError" in reason
+                else "The file may be damaged: delete it and download it again."
             )
+            raise ModelNotReady(f"llama.cpp could not load {model_path.name!r}: {reason} {mend} Details are in {log}.")
         return cls(process, int(answer["port"]), key)
 
     @property
