@@ -27,17 +27,21 @@ from tests.browser.server import Server
 WATCH = """
 () => {
   window.seen = {}
-  const look = () => {
-    const words = document.body.innerText.match(/word\\d+/g) || []
-    const now = Date.now()
-    for (const word of words) window.seen[word] ??= now
-    for (const host of document.querySelectorAll("*")) {
-      if (!host.shadowRoot) continue
-      for (const word of host.shadowRoot.textContent.match(/word\\d+/g) || []) window.seen[word] ??= now
+  const find = (root) => {
+    const found = root.querySelector(".live .text")
+    if (found) return found
+    for (const host of root.querySelectorAll("*")) {
+      const inside = host.shadowRoot && find(host.shadowRoot)
+      if (inside) return inside
     }
-    requestAnimationFrame(look)
+    return null
   }
-  look()
+  let text = null
+  setInterval(() => {
+    if (!text?.isConnected) text = find(document)
+    const now = Date.now()
+    for (const word of text?.textContent.match(/word\\d+/g) ?? []) window.seen[word] ??= now
+  }, 10)
 }
 """
 
@@ -87,6 +91,21 @@ def _words_of(server: Server, thread_id: str, known: set[str], committed: dict[s
     database.close()
 
 
+def _settled(chat: Chat, server: Server, thread_id: str) -> None:
+    """Wait until no run of the thread works and the page says so."""
+    from playwright.sync_api import expect
+
+    from storage import Database, RunLedger, default_url
+
+    database = Database(default_url(server.home))
+    ledger = RunLedger(database)
+    while ledger.unfinished(thread_id):
+        time.sleep(0.05)
+    database.close()
+    expect(chat.stop).to_have_count(0)
+    expect(chat.box).to_be_enabled()
+
+
 def _lateness(chat: Chat, server: Server, thread_id: str) -> dict[str, Any]:
     from storage import Database, RunLedger, default_url
 
@@ -95,10 +114,14 @@ def _lateness(chat: Chat, server: Server, thread_id: str) -> dict[str, Any]:
     database.close()
     committed: dict[str, float] = {}
     reader = threading.Thread(target=_words_of, args=(server, thread_id, known, committed))
+    from playwright.sync_api import expect
+
     chat.page.evaluate(WATCH)
     reader.start()
-    chat.send("stream sixty words")
-    chat.finished()
+    chat.box.fill("stream sixty words")
+    chat.box.press("Enter")
+    expect(chat.stop).to_have_count(1)
+    _settled(chat, server, thread_id)
     reader.join(60)
     seen: dict[str, float] = chat.page.evaluate("window.seen")
     late = sorted(seen[word] / 1000 - at for word, at in committed.items() if word in seen)
@@ -145,7 +168,7 @@ def measure(turns: int, repeats: int) -> dict[str, Any]:
                     chat.box.press("Enter")
                     page.get_by_text(f"How is item {number}?").first.wait_for()
                     sent.append(time.perf_counter() - began)
-                    chat.finished()
+                    _settled(chat, server, thread_id)
                 late = _lateness(chat, server, thread_id)
                 browser.close()
         finally:
