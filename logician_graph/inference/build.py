@@ -35,6 +35,8 @@ class ProviderConfig:
     context_window: int | None = None
     """Tokens; None: what the provider reports."""
     temperature: float | None = None
+    thought_chars: int = 0
+    """With ``constrained``: characters of thought that the model may write before each call; 0 for none."""
     prices: Prices | None = None
     """None: unknown for an endpoint, nothing for the embedded model."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
@@ -55,6 +57,7 @@ def build_provider(config: ProviderConfig, home: Path) -> Provider:
             home,
             config.model,
             tool_calling=config.tool_calling or "constrained",
+            thought_chars=config.thought_chars,
             context_window=config.context_window,
             temperature=config.temperature,
             retry=config.retry,
@@ -73,6 +76,7 @@ def build_provider(config: ProviderConfig, home: Path) -> Provider:
     return OpenAICompatible(
         options,
         tool_calling=config.tool_calling or "native",
+        thought_chars=config.thought_chars,
         context_window=config.context_window,
         temperature=config.temperature,
     )

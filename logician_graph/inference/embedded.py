@@ -42,6 +42,7 @@ class EmbeddedLlama(OpenAICompatible):
         model_id: str,
         *,
         tool_calling: ToolCalling = "constrained",
+        thought_chars: int = 0,
         context_window: int | None = None,
         temperature: float | None = None,
         retry: RetryPolicy | None = None,
@@ -51,6 +52,7 @@ class EmbeddedLlama(OpenAICompatible):
         super().__init__(
             EndpointOptions("http://127.0.0.1", retry=retry or RetryPolicy()),
             tool_calling=tool_calling,
+            thought_chars=thought_chars,
             context_window=context_window,
             temperature=0.0 if temperature is None else temperature,
             local=True,

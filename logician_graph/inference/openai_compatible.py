@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import itertools
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -31,11 +31,6 @@ from logician_graph.inference.wire import ReplyAssembler, merged, require_conten
 if TYPE_CHECKING:
     from logician_graph.inference.endpoint import Endpoint
 
-_DIALECTS: Mapping[ToolCalling, Callable[[], Dialect]] = {
-    "native": NativeDialect,
-    "text": TextDialect,
-    "constrained": ConstrainedDialect,
-}
 _WINDOW_FIELDS = ("max_model_len", "context_length", "max_context_length", "context_window")
 
 
@@ -49,6 +44,7 @@ class OpenAICompatible:
         options: EndpointOptions,
         *,
         tool_calling: ToolCalling = "native",
+        thought_chars: int = 0,
         context_window: int | None = None,
         temperature: float | None = None,
         local: bool = False,
@@ -60,7 +56,7 @@ class OpenAICompatible:
         self._temperature = temperature
         self._local = local
         self._sleep = sleep
-        self._dialect = _DIALECTS[tool_calling]()
+        self._dialect = _dialect(tool_calling, thought_chars)
         self._facts: dict[str, ModelInfo] = {}
         self._endpoint: Endpoint | None = None
         self._opening = asyncio.Lock()
@@ -172,6 +168,16 @@ class OpenAICompatible:
     async def aclose(self) -> None:
         """Close every connection; a later call opens them anew."""
         await self._close()
+
+
+def _dialect(tool_calling: ToolCalling, thought_chars: int) -> Dialect:
+    match tool_calling:
+        case "native":
+            return NativeDialect()
+        case "text":
+            return TextDialect()
+        case "constrained":
+            return ConstrainedDialect(thought_chars=thought_chars)
 
 
 def model_names(listing: Any) -> tuple[str, ...]:

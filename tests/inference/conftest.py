@@ -97,8 +97,16 @@ async def connect(sleep: CountedSleep) -> AsyncIterator[Callable[..., OpenAIComp
     """Makes providers for a fake endpoint; all are closed after the test."""
     opened: list[OpenAICompatible] = []
 
-    def make(fake: FakeOpenAI, *, tool_calling: Any = "native", real_waits: bool = False, **options: Any) -> Any:
-        extra = {} if real_waits else {"sleep": sleep}
+    def make(
+        fake: FakeOpenAI,
+        *,
+        tool_calling: Any = "native",
+        thought_chars: int = 0,
+        real_waits: bool = False,
+        **options: Any,
+    ) -> Any:
+        extra: dict[str, Any] = {} if real_waits else {"sleep": sleep}
+        extra["thought_chars"] = thought_chars
         provider = OpenAICompatible(
             EndpointOptions(fake.base_url, SecretStr(KEY), **options), tool_calling=tool_calling, **extra
         )

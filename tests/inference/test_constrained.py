@@ -14,6 +14,7 @@ from logician_graph.inference import (
     ChatRequest,
     ChatResult,
     OpenAICompatible,
+    ReasoningDelta,
     TextDelta,
     ToolCall,
     ToolCallProgress,
@@ -93,6 +94,19 @@ async def test_an_answer_streams_as_text(serve: Serve, connect: Connect) -> None
     assert isinstance(parts[-1], ChatResult)
     assert (parts[-1].text, parts[-1].finish_reason) == ('All "done".\nReally — 😀', "stop")
     assert fake.bodies[0]["max_tokens"] == 9
+
+
+async def test_a_thought_comes_before_the_call_and_is_no_text(serve: Serve, connect: Connect) -> None:
+    text = '{"thought": "Look first.", "tool": "read_file", "arguments": {"path": "a"}}'
+    fake = serve([Reply(text, raw_text=True)])
+    parts = await collect(connect(fake, tool_calling="constrained", thought_chars=80), request(tools=TOOLS))
+    final = parts[-1]
+    assert isinstance(final, ChatResult)
+    assert (final.reasoning, final.text, len(final.tool_calls)) == ("Look first.", "", 1)
+    assert "".join(part.text for part in parts if isinstance(part, ReasoningDelta)) == "Look first."
+    variant = fake.bodies[0]["response_format"]["json_schema"]["schema"]["anyOf"][0]
+    assert list(variant["properties"]) == ["thought", "tool", "arguments"]
+    assert variant["properties"]["thought"]["maxLength"] == 80
 
 
 async def test_a_truncated_answer_is_kept(serve: Serve, connect: Connect) -> None:

@@ -187,7 +187,7 @@ async def test_stopping_frees_the_model(llama: Callable[..., EmbeddedLlama]) -> 
             assert isinstance(await anext(parts), TextDelta)
     started = time.monotonic()
     await collect(provider, request("Hi", max_output_tokens=4))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15, "the stories, at least a minute of work, are still being written"
 
 
 @pytest.mark.model
@@ -254,6 +254,28 @@ async def test_the_child_dies_with_its_parent(weights_home: Path, how: signal.Si
     parent.send_signal(how)
     await asyncio.to_thread(parent.wait, 10)
     await asyncio.to_thread(_gone, child)
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.5])
+async def test_stopping_while_the_model_loads_leaves_no_process(weights_home: Path, after_s: float) -> None:
+    provider = EmbeddedLlama(weights_home, SMALL)
+    before = _children()
+    task = asyncio.ensure_future(collect(provider, request()))
+    await asyncio.sleep(after_s)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert _children() <= before
+    await provider.aclose()
+
+
+def _children() -> set[str]:
+    """Process ids of this process's children; empty where the kernel does not tell."""
+    found: set[str] = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        found |= set(file.read_text(encoding="ascii").split())
+    return found
 
 
 @pytest.mark.model
