@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 
 import pytest
 from hypothesis import given, settings
@@ -153,3 +154,29 @@ def test_quoted_words_come_back_whole(words: list[str]) -> None:
     line = parse(" ".join(["run", *(shlex.quote(word) for word in words)]))
     assert line.problems == ()
     assert line.segments[0].argv == ("run", *words)
+
+
+PIECES = [
+    *"abcd", " ", " ", " ", "\n", ";", "&&", "||", "|", "&", "$(", ")", "`", "<(", "(", "'", '"', "\\", "{", "}", "$x",
+    "${x:-", "$((", "))", "<<E\n", "\nE\n", "<<<", "<", "> f", "2>&1", "#", "=", "!", "*", "\\\n", "==", "[[", "]]",
+    "if ", "then ", "fi", "$'", "for i in ", "do ", "done", "case ", "esac", ";;", "()", "~", "-", "\t", "{a,b}", "&>",
+]  # fmt: skip
+LOG_INSTEAD = 'command_not_found_handle(){ printf "%s\\0" "$1" >&9; return 0; }; eval "$1"'
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=9).map("".join))
+def test_bash_runs_no_program_that_was_not_found(command: str) -> None:
+    """The property that permissions rest on, held against the real shell. No program has these names: nothing runs."""
+    line = parse(command)
+    programs = {segment.program for segment in line.segments}
+    if line.problems or None in programs or not set("abcd").intersection(command):
+        return
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        subprocess.run(
+            ["/bin/bash", "-c", f"exec 9>&{log.fileno()}; {LOG_INSTEAD}", "bash", command],
+            cwd=folder, env={"PATH": "/nonexistent"}, pass_fds=[log.fileno()], stdin=subprocess.DEVNULL,
+            capture_output=True, check=False, timeout=10,
+        )  # fmt: skip
+        log.seek(0)
+        assert set(log.read().decode().split("\0")) - {""} <= programs
