@@ -20,7 +20,7 @@ from logician_graph.tools.preview import bounded
 from logician_graph.tools.types import Tool, ToolContext, ToolFailed, ToolOutput
 
 if TYPE_CHECKING:
-    from logician_graph.inference.types import ToolSpec
+    from logician_graph.inference import ToolSpec
 
 _log = logging.getLogger(__name__)
 _CANCEL_GRACE_S = 1.0
@@ -53,7 +53,7 @@ class ToolBus:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a provider takes them."""
-        from logician_graph.inference.types import ToolSpec
+        from logician_graph.inference import ToolSpec
 
         declarations = [tool.declaration for tool in self._tools.values()]
         return tuple(ToolSpec(each.name, each.description, each.parameters) for each in declarations)

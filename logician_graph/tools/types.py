@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from logician_graph.sandbox.types import Sandbox
+from logician_graph.sandbox import Sandbox
 
 Effect = Literal["read", "write", "execute", "network", "ask"]
 """What a call does to the world. ``ask``: it waits for a person and touches nothing."""

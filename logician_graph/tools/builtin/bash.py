@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from logician_graph.errors import SandboxError
-from logician_graph.sandbox.types import CommandResult, SandboxPolicy
+from logician_graph.sandbox import CommandResult, SandboxPolicy
 from logician_graph.tools.arguments import described
 from logician_graph.tools.preview import bounded_file
 from logician_graph.tools.registry import saved_file, saved_name
