@@ -26,5 +26,6 @@ export default function (component) {
   if (former) page.removeEventListener("keydown", former)
   parentElement.logicianKeys = onKey
   page.addEventListener("keydown", onKey)
+  page.documentElement.dataset.logicianKeys = "on"
   return () => page.removeEventListener("keydown", onKey)
 }

@@ -40,10 +40,8 @@ def run_detail(engine: Engine, run_id: str) -> None:
         request_view(engine, run, int(asked))
         return
     _header(engine, run)
-    if run.status == "done":
-        _live(engine, run_id)
-    else:
-        st.fragment(_live, run_every=1)(engine, run_id)
+    # A fragment in both cases: the elements stay the same ones when the run ends, so nothing is drawn twice.
+    st.fragment(_live, run_every=None if run.status == "done" else 1)(engine, run_id)
     _options(run)
 
 

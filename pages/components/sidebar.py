@@ -21,6 +21,8 @@ from pages.components.words import midnight, money, plain, short_count
 from storage import UsageSum
 
 _ASSETS = Path(__file__).resolve().parent.parent / "assets"
+_SEEN = "seen_problem"
+"""The engine's problem as the banner last showed it."""
 ICON = str(_ASSETS / "logician-mark.svg")
 
 
@@ -48,6 +50,7 @@ def head(engine: Engine, current: str) -> None:
 
 def banner(engine: Engine) -> None:
     """What keeps the engine from working, above every page."""
+    st.session_state[_SEEN] = engine.problem
     if engine.problem is not None:
         st.error(
             f"**Runs are not being worked on.** {plain(engine.problem)}\n\n"
@@ -90,6 +93,8 @@ def _navigation(engine: Engine, current: str) -> None:
 
 @st.fragment(run_every=5)
 def _state(engine: Engine) -> None:
+    if st.session_state.get(_SEEN) != engine.problem:
+        st.rerun()
     today = engine.inspector.runs.usage_since(midnight(time.time(), st.context.timezone))
     with st.container(gap=None, key="engine_state"):
         st.caption(f":material/neurology: {_model(engine)}")
