@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
@@ -24,7 +24,7 @@ from logician_graph.orchestrator.types import GraphState, RunOptions
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.graph.state import CompiledStateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 
 def recursion_limit(options: RunOptions) -> int:
@@ -73,10 +73,17 @@ def _after_acceptance(state: GraphState) -> str:
 
 def build_graph(checkpoints: BaseCheckpointSaver[str]) -> CompiledStateGraph[Any, RunContext, Any, Any]:
     """The compiled graph; one serves all runs."""
-    graph = StateGraph(GraphState, context_schema=RunContext)
-    for name, node in (("intake", intake), ("model", model), ("gate", gate), ("dispatch", _dispatch)):
-        graph.add_node(name, node)
-    for name, node in (("tools", tools), ("observe", observe), ("acceptance", acceptance)):
+    graph: Any = StateGraph(GraphState, context_schema=RunContext)  # its overloads are not typed to the end
+    nodes: dict[str, Any] = {
+        "intake": intake,
+        "model": model,
+        "gate": gate,
+        "dispatch": _dispatch,
+        "tools": tools,
+        "observe": observe,
+        "acceptance": acceptance,
+    }
+    for name, node in nodes.items():
         graph.add_node(name, node)
     graph.add_edge(START, "intake")
     graph.add_conditional_edges("intake", _after_intake, ["model", END])

@@ -25,7 +25,7 @@ from storage import Change, LostOwnership, StorageError, now
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.graph.state import CompiledStateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ async def _execute(
     }
     context.emit(("run.started", started))
     begun = await checkpoints.aget_tuple(config) is not None if run.attempt > 1 else False
-    state = await graph.ainvoke(
+    state: dict[str, Any] = await graph.ainvoke(  # pyright: ignore[reportUnknownMemberType]
         None if begun else {"step": 0},
         config,
         context=context,

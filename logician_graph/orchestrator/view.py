@@ -205,7 +205,7 @@ def _message(view: RunView, _data: dict[str, Any], item: dict[str, Any]) -> None
 
 
 def _assistant(view: RunView, message: dict[str, Any], item: dict[str, Any]) -> None:
-    calls = message.get("tool_calls") or []
+    calls: list[dict[str, Any]] = message.get("tool_calls") or []
     if message.get("reasoning"):
         key = f"{message['id']}-reasoning"
         view.steps.append(Step("thinking", key, title="Thought", text=message["reasoning"], seq=item["seq"]))

@@ -20,7 +20,7 @@ from storage import Change, Run, RunLedger, WorkerRegistry, now
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.graph.state import CompiledStateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 log = logging.getLogger(__name__)
 

@@ -32,6 +32,8 @@ async def acceptance(state: GraphState, runtime: Runtime[RunContext]) -> GraphSt
     intent = _intent(context, number)
     if intent.settled_at is not None:
         return _outcome_again(context, intent, number)
+    if context.cancelled.is_set():
+        return {"finish": "cancelled", "reason": "Stopped by the person."}
     failures: list[str] = []
     for index, command in enumerate(context.options.verify):
         failure = await _verify(context, number, index, command)

@@ -6,7 +6,7 @@ the task finds it when it runs again, whatever the order of the answers and whoe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -29,14 +29,14 @@ async def gate(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
 def _decide(context: RunContext, call: CallState, *, tainted: bool) -> GateDecision:
     if context.cancelled.is_set():
         return GateDecision(action="cancelled", reason="The run was stopped before this call.")
+    if context.resumed and _decided_before(context, call):
+        return GateDecision(action="allow", reason="Decided before the interruption.")
     if call["invalid"] is not None:
         return _record(context, call, "invalid", call["invalid"], by="parser")
     tool = context.bus.get(call["name"])
     if tool is None:
         known = ", ".join(context.bus.names())
         return _record(context, call, "invalid", f"There is no tool {call['name']!r}. Tools: {known}.", by="registry")
-    if context.resumed and context.ledger.intent(context.run.id, call["id"]) is not None:
-        return GateDecision(action="allow", reason="Decided before the interruption.")
     if (spent := calls_spent(context.options, context.usage)) is not None:
         return _record(context, call, "budget", spent, by="budget")
     if tool.declaration.effect == "ask":
@@ -52,6 +52,12 @@ def _decide(context: RunContext, call: CallState, *, tainted: bool) -> GateDecis
     if decision.action == "ask":
         return _wait(context, call, tool, _request(context, call, tool, decision), kind="approval")
     return _record(context, call, decision.action, decision.reason, by="policy", rule_id=decision.rule_id)
+
+
+def _decided_before(context: RunContext, call: CallState) -> bool:
+    """True when an earlier attempt began the call or wrote its result, whatever that was."""
+    begun = context.ledger.intent(context.run.id, call["id"]) is not None
+    return begun or context.threads.message(call["result_id"]) is not None
 
 
 def _record(
@@ -101,7 +107,7 @@ def _question(call: CallState) -> dict[str, Any]:
     choices = call["arguments"].get("choices")
     return {
         "question": str(call["arguments"].get("question", "")),
-        "choices": [str(choice) for choice in choices] if isinstance(choices, list) else [],  # pyright: ignore[reportUnknownVariableType]
+        "choices": [str(choice) for choice in cast("list[Any]", choices)] if isinstance(choices, list) else [],
     }
 
 

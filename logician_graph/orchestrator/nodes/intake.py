@@ -15,7 +15,7 @@ async def intake(_state: GraphState, runtime: Runtime[RunContext]) -> GraphState
     leaf = context.run.input_message_id
     if leaf is None:
         raise StorageError(f"Run {context.run.id!r} has no message to answer.")
-    if context.cancelled.is_set():
+    if context.cancelled.is_set() and not context.resumed:
         return {"leaf_id": leaf, "step": 0, "finish": "cancelled", "reason": "Stopped before it began."}
     context.branch(leaf)
     return {"leaf_id": leaf, "step": 0, "repairs": 0, "finish": None, "reason": ""}

@@ -30,7 +30,7 @@ async def observe(state: GraphState, runtime: Runtime[RunContext]) -> GraphState
     waiting = [d["reason"] for d in decisions.values() if d["action"] == "needs_input"]
     over = [d["reason"] for d in decisions.values() if d["action"] == "budget"]
     if context.cancelled.is_set():
-        return {**update, "finish": "cancelled", "reason": "Stopped by the person."}
+        return update  # the next model call ends the run, after what an earlier attempt had written was gone through
     if waiting:
         return {**update, "finish": "needs_input", "reason": waiting[0]}
     if over:

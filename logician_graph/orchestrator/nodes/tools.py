@@ -37,7 +37,8 @@ async def tools(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
     if context.resumed and (written := context.threads.message(call["result_id"])) is not None:
         return _result(call, written)
     intent = context.ledger.intent(context.run.id, call["id"]) if context.resumed else None
-    if intent is not None and (intent.replay == "never" or context.cancelled.is_set()):
+    tool = context.bus.get(call["name"])
+    if intent is not None and (tool is None or intent.replay == "never" or context.cancelled.is_set()):
         output = ToolOutput(CRASHED, status="interrupted", summary="interrupted, outcome unknown")
         return _result(call, _settle(context, call, output, 0.0))
     if decision["action"] == "allow" and intent is None:
@@ -45,7 +46,6 @@ async def tools(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
     if decision["action"] != "allow":
         message = _settle(context, call, _refusal(decision), 0.0, settle=False)
         return {**_result(call, message), "decisions": {call["id"]: decision}}
-    tool = context.bus.get(call["name"])
     assert tool is not None
     if intent is None:
         context.usage.tool_calls += 1
