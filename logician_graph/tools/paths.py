@@ -19,6 +19,7 @@ from logician_graph.tools.types import ToolFailed
 
 SAVED = "saved"
 """First component by which the model names the thread's folder of saved outputs and attachments."""
+_MAX_DEPTH = 100
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -138,6 +139,8 @@ def _check_text(path: str) -> None:
         raise ToolFailed("The path is empty. Use a path relative to the workspace, such as 'notes.txt', or '.'.")
     if "\0" in path:
         raise ToolFailed("The path holds a NUL character. Use a plain path such as 'notes.txt'.")
+    if path.count("/") > _MAX_DEPTH:
+        raise ToolFailed(f"The path has more than {_MAX_DEPTH} levels. Use a shorter one.")
     if path.startswith("~"):
         raise ToolFailed(f"{path!r} names a home folder. Use a path relative to the workspace, such as 'notes.txt'.")
 

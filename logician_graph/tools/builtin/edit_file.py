@@ -138,6 +138,6 @@ def _first_line(match: Match) -> int:
 def _shown(after: TextFile, match: Match) -> str:
     """The first changed lines with some around them, as they are now."""
     first = _first_line(match)
-    last = match.line + match.replacement.count("\n") + _CONTEXT
+    last = match.line - 1 + len(match.replacement.splitlines()) + _CONTEXT
     lines = after.text.splitlines()[first - 1 : min(last, first + _SHOWN_LINES)]
     return "\n".join(lines)

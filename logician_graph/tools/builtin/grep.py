@@ -23,6 +23,8 @@ from logician_graph.tools.types import ToolContext, ToolDeclaration, ToolOutput
 from logician_graph.tools.walk import SKIPPED, children
 
 _TIME_LIMIT_S = 10.0
+_SEARCH_LIMIT_S = 3.0
+"""For one search in one piece of a file: an expression that needs longer never ends."""
 _MAX_MATCHES = 100
 _MAX_LINE = 500
 _CHUNK = 4 << 20
@@ -117,7 +119,7 @@ def _run(search: _Search, inside: Inside, arguments: Mapping[str, Any]) -> ToolO
         try:
             _search_file(search, Inside(inside.root, parts, inside.prefix))
         except TimeoutError:
-            search.notes.append(f"stopped after {_TIME_LIMIT_S:g} s; the pattern is too slow, use a simpler one")
+            search.notes.append("stopped: the pattern is too slow, use a simpler one")
             break
     text = "\n".join(search.lines) or "(no matches)"
     if search.notes:
@@ -168,6 +170,9 @@ def _search_file(search: _Search, inside: Inside) -> None:
                 data += file.readline(_CHUNK)
                 _search_text(search, inside.shown, data.decode("utf-8", "replace").replace("\r\n", "\n"), lines_before)
                 lines_before += data.count(b"\n")
+    except TimeoutError:
+        # An OSError too, but this one comes from the search.
+        raise
     except OSError:
         return
     finally:
@@ -177,7 +182,8 @@ def _search_file(search: _Search, inside: Inside) -> None:
 def _search_text(search: _Search, name: str, text: str, lines_before: int) -> None:
     position, shown_to = 0, -1
     while position < len(text) and not search.is_full():
-        left = max(0.001, search.deadline - time.monotonic())
+        # The library counts processor time, which on a busy machine is a part of the clock's.
+        left = max(0.001, min(_SEARCH_LIMIT_S, search.deadline - time.monotonic()))
         found = search.expression.search(text, position, concurrent=True, timeout=left)
         if found is None or found.start() == len(text):
             return
@@ -196,7 +202,7 @@ def _show(search: _Search, name: str, text: str, lines_before: int, place: tuple
     for _ in range(search.around):
         first = text.rfind("\n", 0, first - 1) + 1 if first else 0
         following = text.find("\n", last + 1)
-        last = len(text) if following < 0 else following
+        last = max(last, len(text) - text.endswith("\n")) if following < 0 else following
     first = max(first, min(start, shown_to + 1)) if shown_to >= 0 else first
     if search.around and shown_to >= 0 and first > shown_to + 1:
         search.lines.append("--")

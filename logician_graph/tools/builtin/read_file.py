@@ -22,7 +22,7 @@ _MAX_CHARS = 11_000
 _MAX_LINE = 2000
 _CHUNK = 1 << 20
 _COUNTED_BYTES = 50 << 20
-"""Lines of larger files are not counted to the end."""
+"""Lines of larger files are not counted to the end, and longer lines are not measured."""
 
 
 class ReadFile:
@@ -94,12 +94,13 @@ def _note(inside: Inside, first: int, last: int, total: int | None, size: int, *
 
 def _skip_lines(file: IO[bytes], count: int) -> int:
     """Move past ``count`` lines; returns how many there were."""
-    skipped = 0
+    skipped, last = 0, b"\n"
     while skipped < count:
         position = file.tell()
         chunk = file.read(_CHUNK)
         if not chunk:
-            break
+            return skipped + (last != b"\n")
+        last = chunk[-1:]
         newlines = chunk.count(b"\n")
         if skipped + newlines < count:
             skipped += newlines
@@ -124,7 +125,9 @@ def _take_lines(file: IO[bytes], limit: int) -> list[str]:
         line = raw.decode("utf-8-sig" if position == 0 else "utf-8", "replace").replace("\r\n", "\n")
         if len(line) > _MAX_LINE or not raw.endswith(b"\n"):
             rest = _finish_line(file) if not raw.endswith(b"\n") else 0
-            if len(line) > _MAX_LINE or rest:
+            if rest is None:
+                line = f"{line[:_MAX_LINE]} [… this line goes on for very long]\n"
+            elif len(line) > _MAX_LINE or rest:
                 line = f"{line[:_MAX_LINE]} [… {len(line) - len(line[:_MAX_LINE]) + rest:,} more on this line]\n"
         if lines and used + len(line) > _MAX_CHARS:
             file.seek(position)
@@ -134,13 +137,16 @@ def _take_lines(file: IO[bytes], limit: int) -> list[str]:
     return lines
 
 
-def _finish_line(file: IO[bytes]) -> int:
-    """Move to the end of the current line; returns the bytes passed over."""
+def _finish_line(file: IO[bytes]) -> int | None:
+    """Move to the end of the current line; returns the bytes passed over, None when it does not end soon."""
     passed = 0
     while chunk := file.readline(_CHUNK):
         passed += len(chunk)
         if chunk.endswith(b"\n"):
             break
+        if passed > _COUNTED_BYTES:
+            file.seek(0, os.SEEK_END)
+            return None
     return passed
 
 
