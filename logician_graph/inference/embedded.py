@@ -18,7 +18,7 @@ from logician_graph.errors import ModelNotReady, ProviderError
 from logician_graph.inference.catalogue import Catalogue, ModelSpec
 from logician_graph.inference.endpoint_options import EndpointOptions
 from logician_graph.inference.llama_process import LlamaProcess
-from logician_graph.inference.machine import usable_cpus
+from logician_graph.inference.machine import threads_for, usable_cpus
 from logician_graph.inference.openai_compatible import OpenAICompatible
 from logician_graph.inference.retry import RetryPolicy, Sleep
 from logician_graph.inference.types import ModelInfo, ProviderCheck, ToolCalling
@@ -129,7 +129,7 @@ class EmbeddedLlama(OpenAICompatible):
             alias=spec.id,
             n_ctx=self._window(spec) * SLOTS,
             n_parallel=SLOTS,
-            n_threads=usable_cpus(),
+            threads=threads_for(usable_cpus()),
             log=self._log,
             timeout_s=_LOAD_TIMEOUT_S,
         )

@@ -94,7 +94,7 @@ class Endpoint:
         connect = options.connect_timeout_s
         read = max(options.first_token_timeout_s, options.stall_timeout_s)
         timeout = openai.Timeout(read, connect=connect, pool=connect)
-        self._http = openai.DefaultAsyncHttpxClient(timeout=timeout)
+        self._http = openai.DefaultAsyncHttpxClient(timeout=timeout, trust_env=not options.is_loopback)
         self._chat = _Chat(
             model="unnamed",
             base_url=options.base_url,

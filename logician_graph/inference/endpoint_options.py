@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
@@ -31,6 +32,15 @@ class EndpointOptions:
         """The base URL without user, password and query, fit for messages."""
         parts = urlsplit(self.base_url)
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the endpoint is on this machine, where no proxy belongs in between."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -21,8 +21,6 @@ from typing import Any, TextIO
 
 _PR_SET_PDEATHSIG = 1
 _PARENT_CHECK_S = 1.0
-_NICENESS = 5
-"""The pages must stay quick while the model uses every core."""
 _PROMPT_CACHE_MIB = 512
 """Idle conversations whose state is kept in memory; llama.cpp's default is 8 GiB."""
 _SLEEP_AFTER_S = 900
@@ -41,6 +39,9 @@ class ChildOptions:
     """Tokens of context in all, split evenly over the slots."""
     n_parallel: int
     n_threads: int
+    """For writing, token by token."""
+    n_threads_prompt: int
+    """For reading the prompt, hundreds of tokens at a time."""
     seed: int = 0
 
     def to_line(self) -> str:
@@ -52,7 +53,6 @@ def main() -> None:
     """Serve until the parent goes away."""
     parent = os.getppid()
     _die_with_parent()
-    os.nice(_NICENESS)
     answers = _keep_stdout_for_answers()
     options = ChildOptions(**json.loads(sys.stdin.readline()))
     threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
@@ -78,7 +78,7 @@ def _serve(options: ChildOptions) -> Any:
     params.n_ctx = options.n_ctx
     params.n_parallel = options.n_parallel
     params.cpuparams.n_threads = options.n_threads
-    params.cpuparams_batch.n_threads = options.n_threads
+    params.cpuparams_batch.n_threads = options.n_threads_prompt
     params.use_jinja = True
     params.cache_prompt = True
     params.cache_ram_mib = _PROMPT_CACHE_MIB

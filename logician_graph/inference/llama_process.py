@@ -19,6 +19,7 @@ from pydantic import SecretStr
 import logician_graph
 from logician_graph.errors import ModelNotReady
 from logician_graph.inference.llama_child import ChildOptions
+from logician_graph.inference.machine import Threads
 
 _STOP_S = 3.0
 _LONGEST_LOG = 4 * 1024 * 1024
@@ -38,12 +39,18 @@ class LlamaProcess:
 
     @classmethod
     async def start(
-        cls, model_path: Path, *, alias: str, n_ctx: int, n_parallel: int, n_threads: int, log: Path, timeout_s: float
+        cls, model_path: Path, *, alias: str, n_ctx: int, n_parallel: int, threads: Threads, log: Path, timeout_s: float
     ) -> LlamaProcess:
         """Start the child and wait until the weights are loaded. Raises ``ModelNotReady``."""
         key = secrets.token_urlsafe(32)
         options = ChildOptions(
-            str(model_path), key, alias=alias, n_ctx=n_ctx, n_parallel=n_parallel, n_threads=n_threads
+            str(model_path),
+            key,
+            alias=alias,
+            n_ctx=n_ctx,
+            n_parallel=n_parallel,
+            n_threads=threads.writing,
+            n_threads_prompt=threads.reading,
         )
         spawning = asyncio.ensure_future(asyncio.to_thread(_spawn, options, log))
         try:

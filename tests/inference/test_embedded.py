@@ -28,6 +28,7 @@ from logician_graph.inference import (
     estimate_tokens,
 )
 from logician_graph.inference.llama_process import LlamaProcess
+from logician_graph.inference.machine import Threads
 from tests.inference.conftest import READ, WRITE, CountedSleep, collect, request, result
 from tests.inference.test_catalogue import DATA, entry, home_with
 
@@ -285,7 +286,7 @@ async def test_stop_is_safe_twice_and_leaves_no_process(weights_home: Path, tmp_
         alias="m",
         n_ctx=512,
         n_parallel=1,
-        n_threads=1,
+        threads=Threads(1, 1),
         log=tmp_path / "log",
         timeout_s=60,
     )

@@ -407,6 +407,16 @@ def test_urls_are_shown_without_credentials() -> None:
     assert KEY not in repr(options)
 
 
+async def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
+    serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert (await result(connect(serve()), request("say direct"))).text == "direct"
+
+
 # Facts
 
 

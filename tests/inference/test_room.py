@@ -24,7 +24,7 @@ from logician_graph.inference import (
     cost_usd,
     estimate_tokens,
 )
-from logician_graph.inference.machine import usable_cpus
+from logician_graph.inference.machine import threads_for, usable_cpus
 from logician_graph.inference.openai_compatible import context_window, model_names
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +89,11 @@ def test_cpus_are_bounded_by_the_container(tmp_path: Path) -> None:
     assert usable_cpus(quota) == 1
     quota.write_text("max 100000\n", encoding="ascii")
     assert usable_cpus(quota) == everything
+
+
+@pytest.mark.parametrize(("cpus", "writing"), [(1, 1), (2, 1), (4, 3), (16, 15)])
+def test_a_cpu_is_left_to_the_others(cpus: int, writing: int) -> None:
+    assert threads_for(cpus) == (writing, cpus)
 
 
 @pytest.mark.parametrize("field", ["max_model_len", "context_length", "max_context_length", "context_window"])
