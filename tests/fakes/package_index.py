@@ -137,7 +137,8 @@ class FakeIndex:
             _send(handler, 200, "text/html", page.encode())
             return
         old = {"filename": filename.replace(VERSION, "0.9"), "url": "/wheels/old", "hashes": {"sha256": "0" * 64}}
-        files = [old, {"filename": filename, "url": url, "hashes": {"sha256": sha256}, "size": len(self.wheels[project])}]
+        size = len(self.wheels[project])
+        files = [old, {"filename": filename, "url": url, "hashes": {"sha256": sha256}, "size": size}]
         page = json.dumps({"meta": {"api-version": "1.1"}, "name": project, "files": files})
         _send(handler, 200, "application/vnd.pypi.simple.v1+json", page.encode())
 
