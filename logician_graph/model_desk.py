@@ -205,7 +205,8 @@ class ModelDesk:
             download.progress = progress
 
         try:
-            index = self._settings().index_url
+            settings = self._settings()
+            index = None if settings.sources()["index_url"] == "default" else settings.index_url
             await pull(model_id, self._home, told, index=index, cancelled=download.cancelled)
         except (DownloadError, LogicianError, OSError) as error:
             download.error = None if download.cancelled.is_set() else str(error)
