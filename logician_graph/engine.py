@@ -405,6 +405,10 @@ class Engine:
         events = {run_id: self.hub.stored(run_id) for run_id in runs}
         return to_json(thread, self.threads.all_messages(thread_id), runs, events)
 
+    def change_token(self) -> str:
+        """A text that differs from before when anything was committed here or the engine's own state changed."""
+        return f"{self.registry.id}.{self.hub.version}.{self.problem is None:d}.{self.sandbox is None:d}"
+
     def health(self) -> Any:
         """What ``/readyz`` and ``/metrics`` show, measured now."""
         return {

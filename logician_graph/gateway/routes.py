@@ -49,6 +49,7 @@ def build_routes(gateway: Gateway) -> list[Route]:
         _route("/healthz", _healthz, gateway),
         _route("/readyz", _readyz, gateway),
         _route("/metrics", _metrics, gateway),
+        _route("/api/changes", _changes, gateway),
         _route("/api/runs/{run_id}", _run, gateway),
         _route("/api/runs/{run_id}/events", _events, gateway),
         _route("/api/runs/{run_id}/cancel", _cancel, gateway, method="POST"),
@@ -76,6 +77,10 @@ async def _metrics(gateway: Gateway, _request: Request) -> Response:
     return PlainTextResponse(
         prometheus_text(health, gateway.active_sessions(), __version__), headers={"Content-Type": CONTENT_TYPE}
     )
+
+
+async def _changes(gateway: Gateway, _request: Request) -> Response:
+    return _json({"token": _engine(gateway).change_token()})
 
 
 async def _run(gateway: Gateway, request: Request) -> Response:

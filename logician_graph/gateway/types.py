@@ -54,6 +54,10 @@ class EngineDoor(Protocol):
         """The thread as one text. Raises NotFound."""
         ...
 
+    def change_token(self) -> str:
+        """A text that differs from before when anything was committed; costs nothing and does not block."""
+        ...
+
     def health(self) -> EngineHealth:
         """The state of the engine's parts, measured now."""
         ...

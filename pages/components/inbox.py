@@ -10,6 +10,7 @@ import streamlit as st
 from logician_graph.engine import Engine
 from pages.components import places
 from pages.components.approval_card import approval_card, request_body
+from pages.components.pulse import pulse
 from pages.components.words import ago, code, count, exact, plain, shortened
 from storage import Approval, ApprovalRow
 
@@ -23,12 +24,17 @@ def inbox(engine: Engine) -> None:
     _open(engine)
 
 
-@st.fragment(run_every=2)
+@st.fragment
 def _open(engine: Engine) -> None:
     rows = engine.inspector.runs.approvals(answered=False, limit=_MOST_OPEN)
-    if not rows:
+    if rows:
+        _cards(engine, rows)
+    else:
         _nothing()
-        return
+    pulse(engine, key="inbox", soonest_s=1)
+
+
+def _cards(engine: Engine, rows: list[ApprovalRow]) -> None:
     total = engine.inspector.runs.count_approvals(answered=False)
     st.caption(
         f"{count(total, 'request waits', 'requests wait')} for you; their runs go on when you answer."

@@ -12,6 +12,7 @@ from logician_graph.engine import Engine
 from logician_graph.errors import LogicianError, NotFound
 from logician_graph.orchestrator import RunOptions
 from pages.components import places
+from pages.components.pulse import pulse
 from pages.components.request_view import request_view
 from pages.components.states import look, seconds_of
 from pages.components.trace import trace
@@ -40,8 +41,7 @@ def run_detail(engine: Engine, run_id: str) -> None:
         request_view(engine, run, int(asked))
         return
     _header(engine, run)
-    # A fragment in both cases: the elements stay the same ones when the run ends, so nothing is drawn twice.
-    st.fragment(_live, run_every=None if run.status == "done" else 1)(engine, run_id)
+    _live(engine, run_id)
     _options(run)
 
 
@@ -71,6 +71,7 @@ def _header(engine: Engine, run: Run) -> None:
         )
 
 
+@st.fragment
 def _live(engine: Engine, run_id: str) -> None:
     run = engine.run(run_id)
     now, zone = time.time(), st.context.timezone
@@ -98,6 +99,7 @@ def _live(engine: Engine, run_id: str) -> None:
         st.rerun()
     if run.status != "done":
         st.session_state["watched_run"] = run_id
+        pulse(engine, key="run", soonest_s=1, latest_s=1)
 
 
 def _stop(engine: Engine, run_id: str) -> None:

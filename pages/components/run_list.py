@@ -13,6 +13,7 @@ import streamlit as st
 
 from logician_graph.engine import Engine
 from pages.components import places
+from pages.components.pulse import pulse
 from pages.components.run_table import run_table
 from pages.components.states import STATES, seconds_of, state_of
 from pages.components.words import count
@@ -58,12 +59,17 @@ def run_list(engine: Engine) -> None:
     _rows(engine, wanted, order or "newest")
 
 
-@st.fragment(run_every=3)
+@st.fragment
 def _rows(engine: Engine, wanted: RunFilter, order: RunOrder) -> None:
     total = engine.inspector.runs.count(wanted)
-    if total == 0:
+    if total:
+        _table(engine, wanted, order, total)
+    else:
         _nothing(filtered=bool(wanted.states or wanted.text))
-        return
+    pulse(engine, key="runs")
+
+
+def _table(engine: Engine, wanted: RunFilter, order: RunOrder, total: int) -> None:
     pages = math.ceil(total / PAGE)
     number = min(int(st.session_state.get("page") or 1), pages)
     rows = engine.inspector.runs.page(wanted, order=order, limit=PAGE, offset=(number - 1) * PAGE)

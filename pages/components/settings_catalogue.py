@@ -10,6 +10,7 @@ import streamlit as st
 from logician_graph.engine import Engine
 from logician_graph.errors import LogicianError
 from logician_graph.model_desk import LocalModel
+from pages.components.pulse import pulse
 from pages.components.settings_form import note, store, told
 from pages.components.words import count, duration, plain, size
 from storage import StorageError
@@ -38,9 +39,10 @@ def catalogue(engine: Engine) -> None:
     st.caption("They run here, without a network and without an account. Small ones do small tasks.")
     told("catalogue")
     busy = any(model.state == "downloading" for model in engine.models.local_models())
-    st.fragment(_models, run_every=1 if busy else None)(engine, busy)
+    _models(engine, busy)
 
 
+@st.fragment
 def _models(engine: Engine, was_busy: bool) -> None:
     models = engine.models.local_models()
     if was_busy and not any(model.state == "downloading" for model in models):
@@ -52,6 +54,8 @@ def _models(engine: Engine, was_busy: bool) -> None:
     for model in models:
         with st.container(border=True, key=f"model_{model.id}"):
             _model(engine, model, used == f"local:{model.id}")
+    if was_busy:
+        pulse(engine, key="models", soonest_s=1, latest_s=1)
 
 
 def _model(engine: Engine, model: LocalModel, used: bool) -> None:

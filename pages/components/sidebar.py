@@ -15,6 +15,7 @@ from logician_graph.engine import Engine
 from logician_graph.errors import LogicianError
 from pages.components import places
 from pages.components.keyboard import keyboard
+from pages.components.pulse import pulse
 from pages.components.search import search
 from pages.components.who import signed_in
 from pages.components.words import midnight, money, plain, short_count
@@ -74,7 +75,7 @@ def _logo() -> str:
     return str(_ASSETS / f"logician-{'dark' if st.context.theme.type == 'dark' else 'light'}.svg")
 
 
-@st.fragment(run_every=2)
+@st.fragment
 def _navigation(engine: Engine, current: str) -> None:
     waiting = engine.ledger.count_open_approvals()
     for group, entries in places.NAVIGATION.items():
@@ -89,9 +90,10 @@ def _navigation(engine: Engine, current: str) -> None:
                 st.page_link(
                     entry.file, label=entry.title + badge, icon=entry.icon, query_params=target, width="stretch"
                 )
+    pulse(engine, key="navigation")
 
 
-@st.fragment(run_every=5)
+@st.fragment
 def _state(engine: Engine) -> None:
     if st.session_state.get(_SEEN) != engine.problem:
         st.rerun()
@@ -101,6 +103,8 @@ def _state(engine: Engine) -> None:
         st.caption(f":material/toll: {tokens_today(today)}")
         st.caption(f":material/payments: {cost_today(today)}")
         st.caption(_health(engine))
+        busy = any(model.progress for model in engine.models.local_models())
+        pulse(engine, key="state", soonest_s=4, latest_s=3 if busy else 30)
 
 
 def tokens_today(used: UsageSum) -> str:

@@ -10,6 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.server import Server
 
+PICTURES_WANTED = os.environ.get("LOGICIAN_SCREENSHOTS") == "1"
+"""Read here: no variable of the machine reaches a test."""
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 
 
@@ -46,7 +48,7 @@ class Workbench:
 
     def picture(self, name: str) -> None:
         """Write a picture for the documentation, when that is asked for."""
-        if os.environ.get("LOGICIAN_SCREENSHOTS") == "1":
+        if PICTURES_WANTED:
             IMAGES.mkdir(parents=True, exist_ok=True)
             self.page.wait_for_timeout(400)
             self.page.screenshot(path=IMAGES / name)
