@@ -55,8 +55,7 @@ def test_json_tells_every_event_and_last_the_result(run: Run, endpoint: dict[str
     assert result["run_id"] == events[0]["run_id"]
     assert result["usage"]["model_calls"] == 2
     assert result["usage"]["input_tokens"] > 0
-    started = next(event["data"] for event in events if event["type"] == "run.started")
-    assert started["workspace"] == str(workspace)
+    assert (workspace / "b.txt").read_text() == "hi"
 
 
 def test_lines_come_while_the_run_goes_on(start: Start, endpoint: dict[str, str]) -> None:

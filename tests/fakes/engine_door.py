@@ -52,6 +52,9 @@ class FakeEngineDoor:
             raise NotFound(f"There is no chat {thread_id!r}.")
         return f"{fmt}: {self.exports[thread_id]}"
 
+    def change_token(self) -> str:
+        return str(len(self.cancelled))
+
     def health(self) -> EngineHealth:
         if self.error is not None:
             raise self.error
