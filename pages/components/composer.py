@@ -25,7 +25,7 @@ from storage import StorageError, Thread
 BOX = "composer"
 PROBLEM = "composer_problem"
 SENT = "composer_sent"
-"""Session keys: the box, why the last message was not accepted, and the run that answers the last one."""
+"""Session keys: the box, where and why the last message was not accepted, and the run that answers the last one."""
 
 FILE_TYPES = [
     "txt",
@@ -106,9 +106,9 @@ def composer(engine: Engine, view: ThreadView | None) -> None:
     """Draw the box and its tools at the bottom of the page."""
     thread = view.thread if view is not None else None
     active = view.active if view is not None else None
-    problem = st.session_state.pop(PROBLEM, None)
+    place, problem = st.session_state.get(PROBLEM, (None, None))
     with st.bottom, column():
-        if problem:
+        if problem and place == (thread.id if thread is not None else None):
             st.error(plain(problem), icon=":material/error:")
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key="composer_row"):
             _box(engine, thread, active)
@@ -126,16 +126,17 @@ def composer(engine: Engine, view: ThreadView | None) -> None:
 def send(engine: Engine, thread_id: str | None, text: str, files: list[tuple[str, bytes]]) -> None:
     """Send a message to a thread, or to a new one; on success the thread is selected."""
     created: Thread | None = None
+    st.session_state.pop(PROBLEM, None)
     try:
         if thread_id is None:
             created = engine.new_thread(model=st.session_state.get("new_model"), mode=st.session_state.get("new_mode"))
             thread_id = created.id
         run = engine.send(thread_id, text, files=files)
     except (LogicianError, StorageError) as error:
-        st.session_state[PROBLEM] = str(error)
         st.session_state[BOX] = text
         if created is not None:
             engine.conversations.delete(created.id)
+        st.session_state[PROBLEM] = (None if created is not None else thread_id, str(error))
         return
     places.select("thread", thread_id)
     st.query_params.pop("run", None)

@@ -31,7 +31,7 @@ def conversation(engine: Engine, view: ThreadView) -> None:
         if isinstance(turn, UserTurn):
             user_turn(engine, turn, idle=active is None)
         elif turn is active:
-            st.fragment(_working, run_every=_WORKING_S)(engine, turn)
+            st.fragment(_working, run_every=_WORKING_S)(engine, turn, turn.run.status == "waiting")
         else:
             agent_turn(engine, turn, idle=active is None)
     if active is None:
@@ -47,11 +47,11 @@ def _earlier(thread_id: str) -> None:
     st.session_state[f"window_{thread_id}"] = window_of(thread_id) + WINDOW
 
 
-def _working(engine: Engine, turn: AgentTurn) -> None:
+def _working(engine: Engine, turn: AgentTurn, waiting: bool) -> None:
     """The turn that works: reads what is new since it was drawn last, and hands over to the page when it is done."""
     run = engine.run(turn.run.id)
-    if run.status == "done":
-        st.rerun()
+    if run.status == "done" or (run.status == "waiting") != waiting:
+        st.rerun()  # the box below and the list beside say something else now
     say_notices()
     fold(run.id, engine.hub.stored(run.id, turn.view.last_seq), turn.view)
     turn.run = run

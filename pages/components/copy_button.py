@@ -15,6 +15,7 @@ _COPY = component(
 button { all: unset; box-sizing: border-box; cursor: pointer; display: inline-flex; align-items: center; gap: 0.4rem;
   height: 1.75rem; padding: 0 0.25rem; border-radius: var(--st-button-radius); color: var(--st-text-color);
   font-size: 0.875rem; white-space: nowrap; }
+button.named { padding: 0 0.1rem; height: 2.4rem; }
 button:hover { color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
 svg { width: 1.05rem; height: 1.05rem; fill: none; stroke: currentColor; stroke-width: 1.7; stroke-linecap: round; }
@@ -24,6 +25,7 @@ export default function ({ data, parentElement }) {
   const button = parentElement.querySelector("button")
   const word = parentElement.querySelector("span")
   button.title = data.help
+  button.classList.toggle("named", Boolean(data.label))
   button.setAttribute("aria-label", data.help)
   if (!button.dataset.told) word.textContent = data.label
   const text = () => (data.path ? new URL(data.path, location.origin).href : data.text)

@@ -15,25 +15,32 @@ class Desk {
       else if (up) this.following = false
     }
     this.quietUntil = 0
+    this.settleUntil = 0
     this.top = 0
+    // Whoever touches the page reads it: what opens under the pointer must not be scrolled away.
+    this.onTouch = (event) => {
+      this.settleUntil = 0
+      if (event.target.closest?.("summary")) this.following = false
+    }
     this.main?.addEventListener("scroll", this.onScroll, { passive: true })
+    this.main?.addEventListener("pointerdown", this.onTouch, { capture: true, passive: true })
     this.watch = new ResizeObserver(() => this.follow())
     const block = page.querySelector('[data-testid="stMainBlockContainer"]')
     if (block) this.watch.observe(block)
   }
 
   update(data) {
-    if (data.thread !== this.thread || data.sent !== this.sent) {
-      this.following = !data.target
-      this.follow()
-    }
+    const moved = data.thread !== this.thread || data.sent !== this.sent
+    if (moved) this.following = !data.target
+    if (moved || data.busy !== this.busy) this.settleUntil = performance.now() + 2500
     if (data.target && data.target !== this.target) this.show(data.target, 20)
     if (this.busy && !data.busy && this.page.activeElement === this.page.body) this.refocus()
     Object.assign(this, { thread: data.thread, sent: data.sent, target: data.target, busy: data.busy })
+    if (moved) this.follow()
   }
 
   follow() {
-    if (!this.following || !this.main) return
+    if (!this.following || !this.main || !(this.busy || performance.now() < this.settleUntil)) return
     this.main.scrollTop = this.main.scrollHeight
     this.top = this.main.scrollTop
   }
@@ -63,6 +70,7 @@ class Desk {
   stop() {
     this.watch.disconnect()
     this.main?.removeEventListener("scroll", this.onScroll)
+    this.main?.removeEventListener("pointerdown", this.onTouch, { capture: true })
   }
 }
 

@@ -6,6 +6,7 @@ A closed step costs one element: its body is drawn only while it is open.
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
@@ -58,8 +59,8 @@ def label(engine: Engine, step: Step) -> str:
     if step.kind == "notice":
         return f":material/info: {plain(step.title)}"
     icon = ":material/fact_check:" if step.kind == "verify" else _icon(engine, step.tool)
-    parts = [_coloured(_line(step))]
-    if step.state in _WORDS:
+    parts = [_coloured(_line(step, _title(engine, step)))]
+    if step.state in _WORDS and step.summary != step.state:
         parts.append(_WORDS[step.state])
     if step.duration_s is not None and not re.search(r"\d m?s\b", step.summary):
         parts.append(f":gray[{duration(step.duration_s)}]")
@@ -72,31 +73,40 @@ def _icon(engine: Engine, name: str) -> str:
     return tool.declaration.icon if tool is not None else ":material/build:"
 
 
-def _line(step: Step) -> str:
-    title, summary = shortened(step.title or step.tool, 90), shortened(step.summary, 90)
+def _title(engine: Engine, step: Step) -> str:
+    if step.title and step.title != step.tool:
+        return step.title
+    tool = engine.bus.get(step.tool)  # a call that was never started has not been described yet
+    return tool.describe(step.arguments) if tool is not None else step.tool
+
+
+def _line(step: Step, title: str) -> str:
+    title, summary = shortened(title, 90), shortened(step.summary, 90)
     if not summary or summary == title:
         return plain(title)
-    if step.tool and summary.startswith(step.tool):
-        return plain(summary)
+    name = PurePath(str(step.arguments.get("path") or "/")).name
+    if name and name in summary.split(" ", 1)[0]:
+        return plain(f"{step.tool} {summary}")  # the summary names the file itself
     return f"{plain(title)} · {plain(summary)}"
 
 
 def _coloured(line: str) -> str:
     """Counts of added and removed lines in green and red."""
+    line = re.sub(r" (?:\\?\+|−|\\-)0(?!\S)", "", line)
     line = re.sub(r"(?<!\S)\\?\+(\d[\d,]*)(?!\S)", r":green[+\1]", line)
     return re.sub(r"(?<!\S)(?:−|\\-)(\d[\d,]*)(?!\S)", r":red[−\1]", line)
 
 
 def _step(engine: Engine, view: RunView, step: Step) -> None:
     key = f"step_{view.run_id}_{step.key}"
-    has_body = bool(step.text or step.arguments or step.diff or step.decision or step.kind == "tool")
-    if not has_body:
-        st.expander(label(engine, step), type="step", icon=_STATES[step.state], key=key)
-        return
     box = st.expander(label(engine, step), type="step", icon=_STATES[step.state], key=key, on_change="rerun")
-    if box.open:
-        with box:
+    if not (step.text or step.arguments or step.diff or step.decision or step.kind == "tool"):
+        return
+    with box:
+        if box.open:
             _body(view, step)
+        else:
+            st.empty()  # an expander that holds nothing cannot be opened
 
 
 def _body(view: RunView, step: Step) -> None:

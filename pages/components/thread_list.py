@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal
 
 import streamlit as st
 
@@ -21,10 +19,6 @@ _UNDO_S = 20.0
 _DAY_S = 86_400.0
 _SHOWN, _RENAMING, _DELETED = "threads_shown", "renaming_thread", "deleted_thread"
 _ACTIVE = ("queued", "running", "waiting")
-_FORMATS: tuple[tuple[Literal["md", "json"], str, str], ...] = (
-    ("md", "Markdown", "text/markdown"),
-    ("json", "JSON", "application/json"),
-)
 _MARKS = {
     "waiting": ":orange[:material/front_hand:] ",
     "running": ":blue[:material/progress_activity:] ",
@@ -92,26 +86,24 @@ def day_name(at: float, now: float, timezone: str | None) -> str:
 def _row(engine: Engine, thread: Thread, state: str, selected: bool) -> None:
     title = thread.title or "New chat"
     name = plain(shortened(title, 60))
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap=None, wrap=False
-    ):
-        st.button(
-            _MARKS.get(state, "") + (f"**{name}**" if selected else name),
-            key=f"thread_{thread.id}",
-            type="tertiary",
-            width="content",
-            wrap=False,
-            on_click=_open,
-            args=(thread.id,),
-        )
+    with st.container(horizontal=True, vertical_alignment="center", gap=None, wrap=False):
+        with st.container(width="stretch"):
+            st.button(
+                _MARKS.get(state, "") + (f"**{name}**" if selected else name),
+                key=f"thread_{thread.id}",
+                type="tertiary",
+                width="content",
+                wrap=False,
+                on_click=_open,
+                args=(thread.id,),
+            )
         menu = st.popover(":material/more_horiz:", type="tertiary", key=f"menu_{thread.id}", on_change="rerun")
-        if menu.open:
-            with menu:
-                _menu(engine, thread)
+    if menu.open:
+        with menu, st.container(gap=None):
+            _menu(engine, thread)
 
 
 def _menu(engine: Engine, thread: Thread) -> None:
-    name = "".join(letter if letter.isalnum() else "-" for letter in thread.title.lower()).strip("-")[:40] or "chat"
     st.button(
         "Rename",
         icon=":material/edit:",
@@ -120,16 +112,13 @@ def _menu(engine: Engine, thread: Thread) -> None:
         on_click=lambda: st.session_state.update({_RENAMING: thread.id}),
     )
     copy_link_button(f"/?thread={thread.id}", key=f"link_{thread.id}", label="Copy link")
-    for fmt, title, mime in _FORMATS:
-        st.download_button(
+    for fmt, title in (("md", "Markdown"), ("json", "JSON")):
+        st.link_button(
             f"Export as {title}",
-            data=_exporter(engine, thread.id, fmt),
-            file_name=f"{name}.{fmt}",
-            mime=mime,
+            f"/api/threads/{thread.id}/export.{fmt}",
             icon=":material/download:",
             type="tertiary",
             key=f"export_{fmt}_{thread.id}",
-            on_click="ignore",
         )
     st.button(
         "Delete",
@@ -141,10 +130,6 @@ def _menu(engine: Engine, thread: Thread) -> None:
     )
 
 
-def _exporter(engine: Engine, thread_id: str, fmt: Literal["md", "json"]) -> Callable[[], str]:
-    return lambda: engine.export_thread(thread_id, fmt)
-
-
 def _rename(engine: Engine, thread: Thread) -> None:
     key = f"title_{thread.id}"
 
@@ -153,6 +138,7 @@ def _rename(engine: Engine, thread: Thread) -> None:
         st.session_state.pop(_RENAMING, None)
         if title and title != thread.title:
             attempt(lambda: engine.conversations.rename(thread.id, title))
+        st.rerun()
 
     st.text_input("Title", value=thread.title, key=key, max_chars=200, label_visibility="collapsed", on_change=save)
     st.button("Done", key=f"{key}_done", type="tertiary", on_click=save)

@@ -28,6 +28,7 @@ _AGENT = str(Path(__file__).resolve().parent.parent / "assets" / "logician-mark.
 _PERSON = ":material/person:"
 _LONG, _LINES, _HEIGHT = 4000, 30, 360
 """A message of the person above this many characters or lines scrolls in a box of so many pixels."""
+_ONE_LINE = 80
 EDITING = "editing_message"
 """Session key: id of the message that is being edited."""
 
@@ -42,7 +43,9 @@ def user_turn(engine: Engine, turn: UserTurn, *, idle: bool) -> None:
         if st.session_state.get(EDITING) == message["id"] and idle:
             _editor(engine, message)
             return
-        with st.container(horizontal=True, gap="small", wrap=False):
+        one_line = len(message["text"]) < _ONE_LINE and "\n" not in message["text"]
+        place = "center" if one_line else "top"
+        with st.container(horizontal=True, gap="small", wrap=False, vertical_alignment=place):
             _text(message["text"] or "See the attachment.")
             _versions(engine, turn.siblings, idle=idle, key=message["id"])
             st.button(

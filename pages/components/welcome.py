@@ -28,7 +28,7 @@ EXAMPLES = (
     Example(
         "primes",
         ":material/terminal:",
-        "Write a program and run it",
+        "Write and run a program",
         "Write primes.py that prints the first 20 prime numbers, one per line. Run it and show me the output.",
     ),
     Example(
