@@ -105,7 +105,7 @@ def test_many_approvals_in_one_run_are_no_crashes(h: Harness) -> None:
 
 
 def test_always_stores_a_rule_and_the_next_call_is_not_asked(h: Harness) -> None:
-    line = 'call bash {"command": "echo one"}\ncall bash {"command": "echo two"}\nsay after'
+    line = 'call bash {"command": "touch one"}\ncall bash {"command": "touch one two"}\nsay after'
     run = h.ask(line)
     (ask,) = h.asks(run)
     assert ask.request["suggestions"], "a plain command can be allowed for good"
@@ -117,8 +117,7 @@ def test_always_stores_a_rule_and_the_next_call_is_not_asked(h: Harness) -> None
     first, second = h.of(run, "gate.decided")
     assert (first["by"], first["rule_id"]) == ("person", rule.id)
     assert second["action"] == "allow"
-    one, two = h.results(run).values()
-    assert "one" in one and "two" in two
+    assert (h.workspace / "one").exists() and (h.workspace / "two").exists()
     again = h.run(line, run.thread_id)
     assert again.outcome == "completed"
     assert h.engine.preferences.delete_rule(rule.id)
@@ -126,7 +125,7 @@ def test_always_stores_a_rule_and_the_next_call_is_not_asked(h: Harness) -> None
 
 
 def test_a_late_always_stores_no_rule(h: Harness) -> None:
-    run = h.ask('call bash {"command": "echo one"}\nsay after')
+    run = h.ask('call bash {"command": "touch one"}\nsay after')
     (ask,) = h.asks(run)
     h.engine.answer_approval(ask.id, "deny")
     h.done(run)
@@ -171,7 +170,7 @@ def test_plan_mode_reads_only(h: Harness) -> None:
     assert h.deploy.calls == [] and h.count.calls == [{"text": "x"}]
     denied = h.of(run, "gate.decided")[1]
     assert (denied["action"], denied["by"]) == ("deny", "policy")
-    assert "plan" in list(h.results(run).values())[1]
+    assert "Plan mode" in list(h.results(run).values())[1]
 
 
 def test_accept_all_asks_nothing(h: Harness) -> None:

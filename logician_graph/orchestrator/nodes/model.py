@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from logician_graph.errors import ContextOverflow, ProviderError
-from logician_graph.inference import ChatResult, ToolCall, cost_usd
+from logician_graph.inference import ChatRequest, ChatResult, ToolCall, cost_usd
 from logician_graph.orchestrator.assemble import Assembled, assemble, sha256
 from logician_graph.orchestrator.budget import exhausted
 from logician_graph.orchestrator.context import RunContext
@@ -41,19 +41,24 @@ async def model(state: GraphState, runtime: Runtime[RunContext]) -> GraphState:
         return {"finish": "blocked", "reason": limit.sentence}
     message_id = intent.message_id if intent is not None else new_id()
     history = context.branch(state.get("leaf_id", ""))
+    refused: ProviderError | None = None
+    tried: ChatRequest | None = None
     for squeeze in SQUEEZES:
         assembled = await _assemble(context, state, history, squeeze)
-        _begin(context, step, call_id, message_id, assembled, known=intent is not None or squeeze < 1)
+        if assembled.request == tried:
+            continue
+        _begin(context, step, call_id, message_id, assembled, known=intent is not None or tried is not None)
+        tried = assembled.request
         try:
             streamed = await stream_reply(context, assembled.request, message_id, call_id)
         except ContextOverflow as error:
-            if squeeze == SQUEEZES[-1]:
-                return _failed(context, call_id, error)
+            refused = error
             continue
         except ProviderError as error:
             return _failed(context, call_id, error)
         return _finish(context, step, call_id, message_id, assembled, streamed)
-    raise AssertionError("unreachable")  # pragma: no cover
+    assert refused is not None
+    return _failed(context, call_id, refused)
 
 
 def _reply_again(context: RunContext, step: int, intent: Intent) -> GraphState:
