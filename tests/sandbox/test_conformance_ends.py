@@ -162,8 +162,8 @@ async def main():
         policy=SandboxPolicy(writable=(here,)), output_path=here / "out", timeout_s=60)
 asyncio.run(main())
 """
-    house = str(Path(__file__).parents[2])
-    app = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env={**os.environ, "PYTHONPATH": house})
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+    app = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env={**os.environ, "PYTHONPATH": paths})
     pid = await pid_in(run.workspace / "pid")
     app.kill()
     await app.wait()

@@ -27,7 +27,7 @@ async def test_a_fork_bomb_is_limited_and_leaves_nothing(sandbox: Sandbox, run: 
         peak = max(peak, len(processes_below(run.workspace)))
         await asyncio.sleep(0.05)
     # Calls that were allowed a moment ago are not yet in the count: a few more than the limit may get through.
-    assert 20 < peak <= 80
+    assert 20 < peak <= 100
     assert (await task).duration_s < 6
     assert processes_below(run.workspace) == []
 

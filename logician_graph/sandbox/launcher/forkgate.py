@@ -15,6 +15,7 @@ import errno
 import fcntl
 import os
 import struct
+import time
 
 from logician_graph.sandbox.launcher import processes
 from logician_graph.sandbox.launcher.bpf import ALLOW, USER_NOTIFY, Instruction, Program, equal, load_number, returns
@@ -25,6 +26,7 @@ _SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _NOTIFICATION_SIZE = 80
 _CONTINUE = 1
+_COUNT_EVERY_S = 0.02
 _TASKS_PER_PROCESS = 8
 """Threads are bounded too, at so many times the processes: they take from the same table of the kernel."""
 
@@ -56,6 +58,7 @@ class ForkGate:
         self._listener = listener
         self._limit = limit
         self._budget = 0
+        self._counted_at = 0.0
         self._open = True
         self.refused = False
         """Whether a new process was ever refused."""
@@ -89,6 +92,9 @@ class ForkGate:
     def _may_grow(self) -> bool:
         """Grant from what the last count left over; count again only when that is used up."""
         if self._budget <= 0:
+            # Processes allowed a moment ago may not be there to be counted yet; and a bomb must not keep us counting.
+            time.sleep(max(0.0, self._counted_at + _COUNT_EVERY_S - time.monotonic()))
+            self._counted_at = time.monotonic()
             there = processes.descendants(os.getpid(), zombies=True)
             tasks = sum(processes.threads_of(pid) for pid in there)
             self._budget = min(self._limit - len(there), self._limit * _TASKS_PER_PROCESS - tasks)
