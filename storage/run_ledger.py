@@ -44,6 +44,8 @@ class Change:
     settle: list[str] = field(default_factory=list[str])
     """Call ids whose intent this change settles."""
     approvals: list[Approval] = field(default_factory=list[Approval])
+    withdraw: list[str] = field(default_factory=list[str])
+    """Call ids whose open request needs no answer any more."""
     blobs: dict[str, str] = field(default_factory=dict[str, str])
     """Texts by SHA-256; kept once."""
     run: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -116,6 +118,8 @@ class RunLedger:
                     connection.execute(_SETTLE, {"b_run": run_id, "b_call": call_id, "b_at": now()})
                 if change.approvals:
                     connection.execute(_INSERT_APPROVALS, [_columns(approval) for approval in change.approvals])
+                for call_id in change.withdraw:
+                    connection.execute(_WITHDRAW_CALL, {"b_run": run_id, "b_call": call_id, "b_at": now()})
                 if change.closes:
                     connection.execute(_WITHDRAW, {"b_run": run_id, "b_at": now()})
                     connection.execute(delete(Intent).where(col(Intent.run_id) == run_id))
@@ -394,6 +398,7 @@ _WITHDRAW = (
     .where(col(Approval.run_id) == bindparam("b_run"), col(Approval.state) == "open")
     .values(state="withdrawn", answered_at=bindparam("b_at"))
 )
+_WITHDRAW_CALL = _WITHDRAW.where(col(Approval.call_id) == bindparam("b_call"))
 _LEAF = (
     update(Thread)
     .where(col(Thread.id) == bindparam("b_thread"), col(Thread.leaf_id).is_not_distinct_from(bindparam("b_start")))

@@ -124,6 +124,32 @@ def test_always_stores_a_rule_and_the_next_call_is_not_asked(h: Harness) -> None
     h.asks(h.ask(line, run.thread_id))
 
 
+TWO_TOUCHES = 'call bash {"command": "touch one"}; bash {"command": "touch one two"}\nsay after'
+
+
+def test_always_also_decides_what_else_is_asked(h: Harness) -> None:
+    run = h.ask(TWO_TOUCHES)
+    first, second = h.asks(run, 2)
+    by_command = {ask.request["arguments"]["command"]: ask for ask in (first, second)}
+    h.engine.answer_approval(by_command["touch one"].id, "allow", always=0)
+    assert h.done(run).outcome == "completed"
+    assert (h.workspace / "two").exists()
+    other = by_command["touch one two"]
+    assert h.engine.approval(other.id).state == "withdrawn"
+    assert [data["by"] for data in h.of(run, "gate.decided")] in (["person", "policy"], ["policy", "person"])
+    h.check_thread(run.thread_id)
+
+
+def test_a_denial_outweighs_a_rule_made_since(h: Harness) -> None:
+    run = h.ask(TWO_TOUCHES)
+    asks = {ask.request["arguments"]["command"]: ask for ask in h.asks(run, 2)}
+    h.engine.ledger.answer(asks["touch one two"].id, {"decision": "deny", "reason": "not two"})
+    h.engine.answer_approval(asks["touch one"].id, "allow", always=0)
+    assert h.done(run).outcome == "completed"
+    assert (h.workspace / "one").exists() and not (h.workspace / "two").exists()
+    assert any("not two" in text for text in h.results(run).values())
+
+
 def test_a_late_always_stores_no_rule(h: Harness) -> None:
     run = h.ask('call bash {"command": "touch one"}\nsay after')
     (ask,) = h.asks(run)

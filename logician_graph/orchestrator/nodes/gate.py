@@ -39,8 +39,11 @@ def _decide(context: RunContext, call: CallState, *, tainted: bool) -> GateDecis
         return _record(context, call, "invalid", f"There is no tool {call['name']!r}. Tools: {known}.", by="registry")
     if (spent := calls_spent(context.options, context.usage)) is not None:
         return _record(context, call, "budget", spent, by="budget")
+    asked = context.ledger.approval_of_call(context.run.id, call["id"]) if context.resumed else None
+    if asked is not None and asked.state == "answered":
+        return _answered(context, call, asked)  # what a person said about this call outweighs rules made since
     if tool.declaration.effect == "ask":
-        return _wait(context, call, tool, _question(call), kind="question")
+        return _wait(context, call, tool, asked, _question(call), kind="question")
     decision = decide(
         tool.declaration,
         call["arguments"],
@@ -50,7 +53,9 @@ def _decide(context: RunContext, call: CallState, *, tainted: bool) -> GateDecis
         tainted=tainted,
     )
     if decision.action == "ask":
-        return _wait(context, call, tool, _request(context, call, tool, decision), kind="approval")
+        return _wait(context, call, tool, asked, _request(context, call, tool, decision), kind="approval")
+    if asked is not None:
+        context.commit(Change(withdraw=[call["id"]]))
     return _record(context, call, decision.action, decision.reason, by="policy", rule_id=decision.rule_id)
 
 
@@ -68,10 +73,9 @@ def _record(
     return GateDecision(action=action, reason=reason)
 
 
-def _wait(context: RunContext, call: CallState, tool: Tool, request: dict[str, Any], *, kind: str) -> GateDecision:
-    approval = context.ledger.approval_of_call(context.run.id, call["id"])
-    if approval is not None and approval.state == "answered":
-        return _answered(context, call, approval)
+def _wait(
+    context: RunContext, call: CallState, tool: Tool, approval: Approval | None, request: dict[str, Any], *, kind: str
+) -> GateDecision:
     if not context.options.interactive:
         reason = str(request.get("question") or request.get("reason") or "It needs a person.")
         return _record(context, call, "needs_input", f"{tool.describe(call['arguments'])}: {reason}", by="policy")
