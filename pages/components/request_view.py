@@ -19,13 +19,6 @@ _NAMES = {"system": "System prompt", "user": "User", "assistant": "Assistant", "
 
 def request_view(engine: Engine, run: Run, seq: int) -> None:
     """Draw the request of the ``model.started`` event ``seq``."""
-    st.button(
-        "The run's trace",
-        icon=":material/timeline:",
-        type="tertiary",
-        key="to_trace",
-        on_click=_close,
-    )
     st.title("Sent to the model", anchor=False)
     try:
         request = asdict(engine.inspector.request_of(run.id, seq))
@@ -56,10 +49,6 @@ def request_view(engine: Engine, run: Run, seq: int) -> None:
     options = {name: request[name] for name in ("temperature", "max_output_tokens", "seed", "excluded_calls")}
     with st.expander("Options", icon=":material/tune:", key="request_options"):
         st.json({name: value for name, value in options.items() if value is not None})
-
-
-def _close() -> None:
-    st.query_params.pop("request", None)
 
 
 def _message(message: dict[str, Any], number: int, *, shown: bool) -> None:

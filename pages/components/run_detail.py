@@ -26,7 +26,11 @@ ROWS = 300
 
 def run_detail(engine: Engine, run_id: str) -> None:
     """Draw the run, or say that there is none."""
-    st.button("All runs", icon=":material/arrow_back:", type="tertiary", key="all_runs", on_click=_back)
+    asked = st.query_params.get("request", "")
+    with st.container(horizontal=True, gap="medium"):
+        st.button("All runs", icon=":material/arrow_back:", type="tertiary", key="all_runs", on_click=_back)
+        if asked:
+            st.button("This run", icon=":material/timeline:", type="tertiary", key="to_trace", on_click=_close_request)
     try:
         run = engine.run(run_id)
     except NotFound:
@@ -36,7 +40,6 @@ def run_detail(engine: Engine, run_id: str) -> None:
             icon=":material/search_off:",
         )
         return
-    asked = st.query_params.get("request", "")
     if asked.isdecimal():
         request_view(engine, run, int(asked))
         return
@@ -49,6 +52,10 @@ def _back() -> None:
     places.select("run", None)
     for name in ("request", "step"):
         st.query_params.pop(name, None)
+
+
+def _close_request() -> None:
+    st.query_params.pop("request", None)
 
 
 def _header(engine: Engine, run: Run) -> None:
@@ -114,7 +121,7 @@ def _numbers(run: Run) -> None:
     cached = usage.get("cached_tokens")
     unreported = usage.get("unreported_calls") or 0
     note = f"{count(unreported, 'model call')} reported no tokens" if unreported else None
-    with st.grid(6, min_column_width=120, gap="xsmall"):
+    with st.grid(6, min_column_width=136, gap="xxsmall"):
         st.metric(
             "Work",
             duration(seconds_of(run)) if seconds_of(run) is not None else "–",

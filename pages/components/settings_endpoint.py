@@ -30,14 +30,16 @@ def endpoint(engine: Engine) -> None:
     st.caption("OpenAI, a gateway, or your own server (vLLM, llama.cpp, Ollama, LM Studio). Tasks go to this address.")
     form = SettingsForm(engine, "endpoint")
     with st.container(border=True, key="endpoint"):
+        # Row by row, so that fields stay beside each other however tall their notes are.
         left, right = st.columns(2)
         with left:
             form.text("base_url", "Base URL", placeholder="https://api.openai.com/v1")
-            with st.container(gap="xxsmall"):
-                _model(engine, form)
+        with right, st.container(gap="xxsmall"):
+            _key(engine)
+        left, right = st.columns(2)
+        with left, st.container(gap="xxsmall"):
+            _model(engine, form)
         with right:
-            with st.container(gap="xxsmall"):
-                _key(engine)
             form.choice("tool_calling", "Tool calls", _CALLING)
         with st.expander("Context window and prices", icon=":material/tune:", key="endpoint_more"):
             columns = st.columns(2)
@@ -85,7 +87,7 @@ def _model(engine: Engine, form: SettingsForm) -> None:
     if _MODEL not in st.session_state or locked:
         st.session_state[_MODEL] = current
     check = st.session_state.get(_CHECK)
-    served = list(check[1].models) if check else []
+    served = list(check[2].models) if check else []
     chosen = st.session_state[_MODEL]
     options = list(dict.fromkeys([*([chosen] if chosen else []), *([current] if current else []), *served]))
     st.selectbox(
@@ -200,20 +202,24 @@ def _test(engine: Engine) -> None:
         st.rerun()
     try:
         with st.spinner("Asking the endpoint …"):
-            st.session_state[_CHECK] = (f"{model} at {base_url}", engine.check_endpoint(base_url, key, model))
+            st.session_state[_CHECK] = (model, base_url, engine.check_endpoint(base_url, key, model))
     except LogicianError as error:
         note("endpoint", str(error), icon="error")
     st.rerun()
 
 
-def _result(what: str, check: Any) -> None:
+def _result(model: str, base_url: str, check: Any) -> None:
+    if check.models and not model:
+        served = count(len(check.models), "model")
+        st.info(f"The address answers and serves {served}. Choose one above, then test again.", icon=":material/info:")
+        return
     (st.success if check.ok else st.error)(
         plain(check.message), icon=":material/check_circle:" if check.ok else ":material/error:"
     )
     with st.container(horizontal=True, gap="medium", key="check_facts"):
-        st.caption(f"Tested: {code(what)}")
-        st.caption(f"Whole answer: **{duration(check.latency_s)}**")
-        st.caption(f"First token: **{duration(check.first_token_s)}**")
+        st.caption(f"Tested: {code(f'{model} at {base_url}')}", width="content")
+        st.caption(f"Whole answer: **{duration(check.latency_s)}**", width="content")
+        st.caption(f"First token: **{duration(check.first_token_s)}**", width="content")
         for name, works in (
             ("Streaming", check.streaming),
             ("Tool calls", check.tools),
@@ -224,6 +230,6 @@ def _result(what: str, check: Any) -> None:
                 False: ":orange[:material/close: does not work]",
                 None: "not tried",
             }
-            st.caption(f"{name}: {mark[works]}")
+            st.caption(f"{name}: {mark[works]}", width="content")
         if check.models:
-            st.caption(f"{count(len(check.models), 'model')} to choose from")
+            st.caption(f"{count(len(check.models), 'model')} to choose from", width="content")

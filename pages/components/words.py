@@ -92,7 +92,7 @@ def exact(at: float, timezone: str | None) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it is: nothing in it becomes a link, an image, a colour or a formula."""
+    """Text that Markdown shows as it is: no image, colour, formula or hidden link; a bare address stays clickable."""
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", text)
 
 

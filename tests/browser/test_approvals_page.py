@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from storage import RunLedger
+from storage import RunLedger, ThreadStore
 from tests.browser.seed import database, run_of, submit
 from tests.browser.server import Server
 from tests.browser.workbench import Workbench
@@ -48,17 +48,31 @@ def test_the_empty_inbox_teaches(bench: Workbench) -> None:
 def test_requests_are_answered_in_the_inbox(bench: Workbench) -> None:
     bench.open("approvals").title("Approvals")
     command = submit(bench.server, 'call bash {"command": "python -m pytest -q tests/test_parser.py"}')
-    change = submit(bench.server, 'call write_file {"path": "notes.md", "content": "# Notes"}')
+    change = submit(
+        bench.server,
+        'call write_file {"path": "CHANGELOG.md", "content": "# Changelog\\n\\n- The parser accepts empty input\\n"}',
+    )
     question = submit(
         bench.server, 'call ask_user {"question": "Which folder should I tidy?", "choices": ["src", "docs"]}'
     )
+
+    titles = (
+        (command, "Fix the failing parser test"),
+        (change, "Start a changelog"),
+        (question, "Tidy up the project"),
+    )
+    with database(bench.server) as opened:
+        for run, title in titles:
+            ThreadStore(opened).update(str(run.thread_id), title=title)
 
     # They appear by themselves, newest first, with what exactly is asked.
     cards = bench.page.locator("[class*='st-key-approval_inbox_']")
     expect(cards).to_have_count(3)
     expect(cards.nth(0)).to_contain_text("Which folder should I tidy?")
-    expect(cards.nth(1)).to_contain_text("# Notes")
+    expect(cards.nth(1)).to_contain_text("+# Changelog")
     expect(cards.nth(2)).to_contain_text("python -m pytest -q tests/test_parser.py")
+    bench.page.reload()
+    expect(bench.page.get_by_role("link", name="Tidy up the project").first).to_be_visible()
     bench.picture("approvals.png")
 
     bench.button(f"inbox_{approval_of(bench.server, question.id)}_choice_1").click()
@@ -80,7 +94,7 @@ def test_requests_are_answered_in_the_inbox(bench: Workbench) -> None:
     expect(denied).to_contain_text("Reason given: put it in docs instead")
     expect(history.filter(has_text="Allowed")).to_have_count(1)
     denied.get_by_role("link", name="Open the run").click()
-    bench.title("call write_file")
+    bench.title("Start a changelog")
 
 
 def test_always_allow_keeps_a_rule_that_the_settings_show(bench: Workbench) -> None:

@@ -50,5 +50,6 @@ class Workbench:
         """Write a picture for the documentation, when that is asked for."""
         if PICTURES_WANTED:
             IMAGES.mkdir(parents=True, exist_ok=True)
-            self.page.wait_for_timeout(400)
+            self.page.mouse.move(1270, 790)  # no tooltip in the picture
+            self.page.wait_for_timeout(600)
             self.page.screenshot(path=IMAGES / name)
