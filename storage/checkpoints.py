@@ -43,6 +43,7 @@ async def open_checkpoints(database_url: str, home: Path) -> AsyncGenerator[Base
         conninfo,
         open=False,
         max_size=8,
+        check=AsyncConnectionPool.check_connection,
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
     )
     async with pool:

@@ -16,7 +16,7 @@ from logician_graph.errors import LogicianError
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.events import TRANSIENT
 from logician_graph.orchestrator.runner import Ending, execute
-from storage import Change, Run, RunLedger, WorkerRegistry, now
+from storage import Change, Run, RunLedger, StorageError, WorkerRegistry, now
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -84,13 +84,20 @@ class RunWorker:
         try:
             while not self._stopping:
                 self._wake.clear()
-                self._claim_all()
                 try:
-                    await asyncio.wait_for(self._wake.wait(), POLL_S)
-                except TimeoutError:
-                    self._hear_stops()
+                    self._claim_all()
+                    await self._rest()
+                except StorageError:  # the database is away or busy: what is queued waits until it is back
+                    log.exception("Looking for work failed; trying again")
+                    await asyncio.sleep(POLL_S)
         finally:
             beat.cancel()
+
+    async def _rest(self) -> None:
+        try:
+            await asyncio.wait_for(self._wake.wait(), POLL_S)
+        except TimeoutError:
+            self._hear_stops()
 
     async def drain(self) -> None:
         """Stop claiming; let steps finish for a moment, then put every run back so that the next start goes on."""
@@ -110,22 +117,28 @@ class RunWorker:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     def recover(self) -> int:
-        """Put runs of dead engines back in the queue; returns how many."""
-        orphans = self._ledger.running_elsewhere(self._registry.alive())
-        reason = "Logician stopped while this ran; it goes on now."
+        """Put runs of dead engines, and own ones that nobody works on, back in the queue; returns how many."""
+        others = self._registry.alive() - {self._registry.id}
         count = 0
-        for run in orphans:
-            event = ("run.interrupted", {"reason": reason})
+        for run in self._ledger.running_elsewhere(others):
+            mine = run.owner == self._registry.id
+            if run.id in self._tasks or (self._only_own and not mine):
+                continue
+            what = "The database could not be written" if mine else "Logician stopped"
+            event = ("run.interrupted", {"reason": f"{what} while this ran; it goes on now."})
             if self._ledger.requeue(run.id, [event], statuses=("running",), crashed=True):
-                log.info("Run %s was interrupted by a crash and is resumed", run.id)
+                log.info("Run %s was interrupted and is resumed", run.id)
                 count += 1
         return count
 
     async def _beat(self) -> None:
         while True:
-            self._registry.beat()
-            if not self._only_own and self.recover():
-                self.wake()
+            try:
+                self._registry.beat()
+                if self.recover():
+                    self.wake()
+            except StorageError:
+                log.exception("The heartbeat could not be written; trying again")
             await asyncio.sleep(BEAT_S)
 
     def _claim_all(self) -> None:
@@ -160,7 +173,7 @@ class RunWorker:
     def _forget(self, run_id: str, task: asyncio.Task[Ending]) -> None:
         del self._tasks[run_id], self._contexts[run_id], self._controls[run_id]
         if not task.cancelled() and (error := task.exception()) is not None:
-            # The run could not even be settled (disk full, database gone): it stays owned and is said loudly.
+            # The run could not even be settled (disk full, database gone): a later heartbeat finds it.
             log.critical("Run %s could not be settled: %s", run_id, error)
         self.wake()
 

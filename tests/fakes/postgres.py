@@ -10,6 +10,7 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -55,16 +56,23 @@ class PostgresServer:
         return self
 
     def _start(self) -> None:
+        self._initialise()
+        self.serve()
+
+    def _initialise(self) -> None:
         if os.geteuid() == 0:  # the server refuses to run as root
             account = _unprivileged()
             os.chown(self.folder, account.pw_uid, account.pw_gid)
             self._as_user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
         data = self.folder / "data"
         self._run("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
-        arguments = [str(BINARIES / "postgres"), "-D", str(data), "-k", str(self.folder)]
+
+    def serve(self) -> None:
+        """Start the server (again) and wait until it answers."""
+        arguments = [str(BINARIES / "postgres"), "-D", str(self.folder / "data"), "-k", str(self.folder)]
         for name, value in OPTIONS.items():
             arguments += ["-c", f"{name}={value}"]
-        log = (self.folder / "server.log").open("wb")
+        log = (self.folder / "server.log").open("ab")
         with log:
             self._process = subprocess.Popen(arguments, stdout=log, stderr=log, cwd="/", **self._as_user)
         self._wait_until_ready()
@@ -72,14 +80,15 @@ class PostgresServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(2)
-            except subprocess.TimeoutExpired:  # connections are still open: do not wait for them
-                self._process.send_signal(3)
-                self._process.wait(10)
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def stop(self) -> None:
+        """Stop the server at once, whoever is connected; :meth:`serve` brings it back with all its data."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(20)
+            self._process = None
 
     def url(self, database: str) -> str:
         """SQLAlchemy URL of a database of this server."""
