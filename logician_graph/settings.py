@@ -103,7 +103,7 @@ class Settings(BaseSettings):
     """Where tables live: SQLite or PostgreSQL (`postgresql+psycopg://user:password@host/name`)."""
     mode: PermissionMode = "accept_edits"
     """Permission mode of new threads: `plan` reads only, `ask` asks before every change, `accept_edits` lets file
-    edits in the workspace pass and asks before commands, `accept_all` asks only where a rule says so."""
+    edits in the workspace pass and asks before commands, `accept_all` asks nothing: only deny rules stop a call."""
     tool_calling: Literal["native", "constrained", "text"] | None = None
     """How tool calls are had from the model. Unset: what suits the model."""
     context_window: int | None = Field(default=None, ge=1024)
