@@ -138,7 +138,7 @@ def test_a_run_is_followed_over_http_from_another_process_and_stopped(start_serv
 
 def test_ctrl_c_stops_it(start_server: StartServer) -> None:
     server = start_server()
-    assert server.stop(signal.SIGINT) < 5
+    assert server.stop(signal.SIGINT) < 10  # as long as `docker stop` waits
     assert "Traceback" not in server.err
 
 
