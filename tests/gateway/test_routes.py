@@ -94,6 +94,13 @@ async def test_a_position_that_is_none_is_refused(client: httpx.AsyncClient, pos
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "UsageError")
 
 
+async def test_a_commit_changes_the_change_token(client: httpx.AsyncClient) -> None:
+    before = (await client.get("/api/changes")).json()
+    assert (await client.get("/api/changes")).json() == before
+    await client.post("/api/runs/r1/cancel")
+    assert (await client.get("/api/changes")).json() != before
+
+
 async def test_exports_are_files(client: httpx.AsyncClient) -> None:
     markdown = await client.get("/api/threads/t1/export.md")
     assert markdown.text == "md: Hi"
