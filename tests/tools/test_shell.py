@@ -164,7 +164,7 @@ PIECES = [
 LOG_INSTEAD = 'command_not_found_handle(){ printf "%s\\0" "$1" >&9; return 0; }; eval "$1"'
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=9).map("".join))
 def test_bash_runs_no_program_that_was_not_found(command: str) -> None:
     """The property that permissions rest on, held against the real shell. No program has these names: nothing runs."""
