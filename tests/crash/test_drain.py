@@ -42,7 +42,7 @@ def finished(scene: Scene, answer: str) -> tuple[Harness, Run]:
 
 
 def test_while_it_streams(scene: Scene, sound: Sound) -> None:
-    words = " ".join(str(number) for number in range(60))
+    words = " ".join(str(number) for number in range(30))
     scene.begin(f"say slow 0.2 {words}")
     assert terminate(scene, "text.delta") < DRAIN_S + 3
     h, run = finished(scene, words)

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Any
 
 from logician_graph.orchestrator import TRANSIENT, fold
-from storage import Run
+from logician_graph.settings import Settings
+from storage import Change, Database, Run, RunLedger
 from tests.orchestrator.harness import Harness
 
 SCRIPT = 'call count {"text": "a"}; slow {"seconds": 0.2}\nsay slow 0.02 one two three four five six seven eight'
@@ -93,6 +94,28 @@ def test_a_run_that_waits_is_followed_over_the_wait(h: Harness) -> None:
     run, seen = asyncio.run(go())
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert settled(seen) == h.events(run)
+
+
+def test_what_another_process_writes_is_not_missed(h: Harness) -> None:
+    """Events of another engine or command on the same database are not published here: the gap is noticed and read."""
+
+    async def go() -> list[dict[str, Any]]:
+        run = h.ask("say slow 0.1 " + " ".join(map(str, range(60))))
+        following = asyncio.create_task(collect(h, run))
+        await asyncio.to_thread(h.event, run, "text.delta", 2)
+        database = Database(Settings.load().database_url)
+        elsewhere = RunLedger(database)
+        await asyncio.to_thread(elsewhere.commit, run.id, Change(events=[("note", {"from": "elsewhere"})]), owner=None)
+        await asyncio.to_thread(h.event, run, "text.delta", 6)
+        await asyncio.to_thread(elsewhere.request_cancel, run.id)
+        database.close()
+        return await following
+
+    seen = asyncio.run(go())
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
+    kinds = [event["type"] for event in seen]
+    assert {"note", "run.cancel_requested"} <= set(kinds)
+    assert seen[-1]["data"]["outcome"] == "cancelled"
 
 
 def test_envelopes_need_nothing_else_to_be_read(h: Harness) -> None:

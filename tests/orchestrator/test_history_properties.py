@@ -113,6 +113,19 @@ def test_results_out_of_order_find_their_calls() -> None:
     assert issues == []
 
 
+def test_a_result_belongs_to_the_newest_call_of_its_id() -> None:
+    call = ToolCall("a", "read", {})
+    messages = [
+        ChatMessage("assistant", "", (call,)),
+        ChatMessage("user", "again"),
+        ChatMessage("assistant", "", (call,)),
+        ChatMessage("tool", "second", tool_call_id="a"),
+    ]
+    repaired, issues = repair(messages)
+    assert [m.text for m in repaired if m.role == "tool"] == [UNKNOWN_OUTCOME, "second"]
+    assert len(issues) == 1
+
+
 def test_a_valid_history_is_left_alone() -> None:
     messages = [
         ChatMessage("user", "go"),
