@@ -20,7 +20,7 @@ from logician_graph.engine_loop import EngineLoop
 from logician_graph.errors import LogicianError, NotFound, SettingsError, UsageError
 from logician_graph.inference import ProviderCheck
 from logician_graph.inspector import Inspector
-from logician_graph.model_desk import ModelDesk
+from logician_graph.model_desk import LOCAL_PREFIX, ModelDesk
 from logician_graph.orchestrator import (
     Attachment,
     BranchCache,
@@ -291,7 +291,7 @@ class Engine:
         """Ask again with other words, as a new branch."""
         thread = self._thread_of(message_id)
         options = self.options(thread)
-        return self.conversations.edit(message_id, text, options, context=list_workspace(Path(options.workspace)))
+        return self.conversations.edit(message_id, text, options, context=self._listing(options))
 
     def regenerate(self, message_id: str) -> Run:
         """Answer the person's message ``message_id`` again, as a new branch."""
@@ -303,9 +303,12 @@ class Engine:
             raise NotFound(f"There is no message {message_id!r}.")
         return self.conversations.thread(message.thread_id)
 
+    def _listing(self, options: RunOptions) -> str | None:
+        return list_workspace(Path(options.workspace), contents=options.model.startswith(LOCAL_PREFIX))
+
     def _surroundings(self, thread: Thread, options: RunOptions) -> str | None:
         """The workspace's files, unless the branch's newest listing says the same."""
-        listing = list_workspace(Path(options.workspace))
+        listing = self._listing(options)
         if listing is None or thread.leaf_id is None:
             return listing
         for message in reversed(self.threads.branch(thread.leaf_id, limit=16)):

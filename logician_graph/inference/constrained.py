@@ -62,7 +62,8 @@ class ConstrainedDialect:
         bound = {} if request.max_output_tokens is not None else {"max_tokens": LONGEST_REPLY_TOKENS}
         if not request.tools:
             return bound
-        schema = constrained_schema(request.tools, thought_chars=self._thought_chars)
+        tools = [tool for tool in request.tools if tool.name not in request.withheld]
+        schema = constrained_schema(tools, thought_chars=self._thought_chars)
         wrapped = {"name": "reply", "strict": True, "schema": schema}
         return {**bound, "response_format": {"type": "json_schema", "json_schema": wrapped}}
 

@@ -23,6 +23,7 @@ from logician_graph.inference.types import (
     ChatResult,
     ModelInfo,
     ProviderCheck,
+    ToolCall,
     ToolCalling,
     Usage,
 )
@@ -69,8 +70,9 @@ class OpenAICompatible:
         served = itertools.count(1)
         usage = Usage(calls=0)
         samples = 1 + (RESAMPLES if self._tool_calling == "constrained" else 0)
+        repeated: tuple[ToolCall, ...] = ()
         for sample in range(samples):
-            varied = resampled(request, sample, self._temperature)
+            varied = resampled(request, sample, self._temperature, repeated)
             attempts = with_retries(partial(self._attempt, varied, served), self._options.retry, sleep=self._sleep)
             result: ChatResult | None = None
             async with aclosing(attempts) as parts:
@@ -84,6 +86,7 @@ class OpenAICompatible:
             if sample + 1 == samples or not repeats(result, request.excluded_calls):
                 yield replace(result, usage=usage)
                 return
+            repeated = result.tool_calls
 
     async def _attempt(self, request: ChatRequest, served: Iterator[int]) -> AsyncGenerator[ChatPart]:
         """One try. ``served`` counts the tries that the endpoint began to answer: they were most likely billed."""

@@ -1,7 +1,8 @@
-"""Another sample where a model repeats a call that just failed. Pure.
+"""Another sample where a model repeats a call that it just made. Pure.
 
-Greedy decoding copies the model's own last message: the same failing call comes again and again. A sample at a higher
-temperature breaks the loop; after :data:`RESAMPLES` of them the repeated call is handed back all the same.
+Greedy decoding copies the model's own last message: the same call comes again and again. A sample at a higher
+temperature often breaks the loop; the last of :data:`RESAMPLES` is taken without the tool that was repeated, so that
+the model does something else or answers.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ def repeats(result: ChatResult, excluded: Sequence[ToolCall]) -> bool:
     return bool(calls) and all(any(same_call(call, other) for other in excluded) for call in calls)
 
 
-def resampled(request: ChatRequest, sample: int, temperature: float | None) -> ChatRequest:
-    """The request for sample number ``sample``; number 0 is the request itself."""
+def resampled(
+    request: ChatRequest, sample: int, temperature: float | None, repeated: Sequence[ToolCall] = ()
+) -> ChatRequest:
+    """The request for sample number ``sample``; number 0 is the request itself. ``repeated``: what came last time."""
     if sample == 0:
         return request
     usual = request.temperature if request.temperature is not None else temperature
-    return replace(request, temperature=max(usual or 0.0, _WARMER), seed=(request.seed or 0) + sample * _SEED_STEP)
+    warmer = replace(request, temperature=max(usual or 0.0, _WARMER), seed=(request.seed or 0) + sample * _SEED_STEP)
+    if sample < RESAMPLES:
+        return warmer
+    return replace(warmer, withheld=request.withheld | {call.name for call in repeated})
 
 
 def summed(one: Usage, other: Usage) -> Usage:

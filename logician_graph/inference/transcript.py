@@ -68,8 +68,12 @@ def in_plain_messages(
 
 
 def same_call(one: ToolCall, other: ToolCall) -> bool:
-    """Whether two calls would do exactly the same."""
-    return one.name == other.name and one.arguments == other.arguments
+    """Whether two calls would do exactly the same; how long one may take makes no difference."""
+    return one.name == other.name and _deeds(one.arguments) == _deeds(other.arguments)
+
+
+def _deeds(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name != "timeout_s"}
 
 
 def _type(schema: Any) -> str:

@@ -71,7 +71,9 @@ class ChatRequest:
     max_output_tokens: int | None = None
     seed: int | None = None
     excluded_calls: tuple[ToolCall, ...] = ()
-    """Calls that just failed in exactly this form; a provider that can (constrained) resamples when it repeats one."""
+    """Calls that were just made in exactly this form; ``constrained`` takes another sample when one is repeated."""
+    withheld: frozenset[str] = frozenset()
+    """Tools that may not be called in this reply though they are listed; only ``constrained`` can see to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ class GraphState(TypedDict, total=False):
     decisions: Annotated[dict[str, GateDecision], merge]
     results: Annotated[dict[str, CallResult], merge]
     repeat: dict[str, Any]
-    """Loop guard: the last signature, how often it came in a row, and calls that just failed."""
+    """Loop guard: the last signature, how often it came in a row, and the calls just made."""
     tainted: bool
     """Text from the network was read: writing and executing need a person."""
     repairs: int

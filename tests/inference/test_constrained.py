@@ -179,6 +179,10 @@ async def test_after_two_more_samples_it_is_handed_back(serve: Serve, connect: C
     assert [call.arguments for call in final.tool_calls] == [{"path": "a"}]
     assert len(fake.bodies) == 3
     assert len({body.get("seed") for body in fake.bodies}) == 3
+    schemas = [json.dumps(body["response_format"]) for body in fake.bodies]
+    assert schemas[0] == schemas[1]
+    assert '"read_file"' in schemas[1]
+    assert '"read_file"' not in schemas[2]  # the last sample has to do something else
 
 
 async def test_native_calls_are_not_sampled_again(serve: Serve, connect: Connect) -> None:

@@ -73,7 +73,7 @@ def _reply_again(context: RunContext, step: int, intent: Intent) -> GraphState:
 
 async def _assemble(context: RunContext, state: GraphState, history: list[Message], squeeze: float) -> Assembled:
     info = await context.provider.info(context.model)
-    excluded = [ToolCall(**call) for call in state.get("repeat", {}).get("failed", ())]
+    excluded = [ToolCall(**call) for call in state.get("repeat", {}).get("made", ())]
     return assemble(
         history,
         system=system_prompt(str(context.workspace), context.run.created_at),

@@ -64,14 +64,11 @@ def _repeat(state: GraphState) -> dict[str, Any]:
     calls, results = state.get("calls", []), state.get("results", {})
     before = state.get("repeat") or {}
     signature = "|".join(results[call["id"]]["signature"] for call in calls)
-    failed = [
-        {"id": call["id"], "name": call["name"], "arguments": call["arguments"]}
-        for call in calls
-        if results[call["id"]]["status"] in ("error", "denied")
-    ]
+    made = [{"id": call["id"], "name": call["name"], "arguments": call["arguments"]} for call in calls]
+    failing = all(results[call["id"]]["status"] in ("error", "denied") for call in calls)
     same = signature == before.get("signature")
     return {
         "signature": signature,
         "times": before.get("times", 0) + 1 if same else 1,
-        "failed": [*before.get("failed", []), *failed][-4:] if failed else [],
+        "made": [*before.get("made", []), *made][-4:] if failing else made,
     }

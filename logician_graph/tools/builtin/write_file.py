@@ -63,7 +63,9 @@ def _write(inside: Inside, content: str) -> ToolOutput:
     data = content.encode("utf-8", "replace")
     if before == content:
         return ToolOutput(
-            f"{inside.shown} already has exactly this content.", summary=f"{inside.shown} unchanged", diff=""
+            f"{inside.shown} already has exactly this content: go on with the next step, or answer.",
+            summary=f"{inside.shown} unchanged",
+            diff="",
         )
     replace_file(inside, data)
     diff = unified(inside.shown, before or "", content)
