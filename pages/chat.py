@@ -12,7 +12,7 @@ from logician_graph.errors import NotFound
 from pages.components import places
 from pages.components.column import column
 from pages.components.composer import SENT, composer
-from pages.components.conversation import conversation, window_of
+from pages.components.conversation import conversation, turn_places, window_of
 from pages.components.desk import desk
 from pages.components.missing_thread import missing_thread
 from pages.components.notices import say_notices
@@ -28,7 +28,7 @@ view = None
 known = True
 if thread_id is not None:
     try:
-        view = engine.thread_view(thread_id, limit=window_of(thread_id))
+        view = engine.thread_view(thread_id, limit=window_of(engine, thread_id))
     except NotFound:
         known = False
 
@@ -39,7 +39,8 @@ with column():
     first, talk = (st.empty(), st.container()) if talking else (st.container(), st.empty())
     if view is not None and talking:
         with talk:
-            conversation(engine, view)
+            places_of_turns = turn_places(view)
+        conversation(engine, view, places_of_turns, "newest")
     else:
         with first:
             welcome(engine) if known else missing_thread(engine, str(thread_id))
@@ -47,6 +48,8 @@ with column():
 say_notices()
 if known:
     composer(engine, view)
+if view is not None and talking:
+    conversation(engine, view, places_of_turns, "rest")
 desk(
     thread=thread_id,
     sent=st.session_state.get(SENT),

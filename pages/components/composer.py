@@ -178,7 +178,7 @@ def _stop(engine: Engine, active: AgentTurn) -> None:
     st.button(
         "Stopping" if stopping else "Stop",
         icon=":material/stop:",
-        type="primary",
+        type="secondary" if active.run.status == "waiting" else "primary",
         key="stop",
         shortcut="Esc",
         disabled=stopping,

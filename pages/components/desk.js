@@ -1,5 +1,44 @@
 // Keeps the newest text in view while it is written, unless the person scrolled away; brings a linked turn into view;
-// gives the keyboard back to the message box when it can be used again.
+// gives the keyboard back to the message box when it can be used again; copies answers.
+
+// The last text of a run, from its events.
+function answerOf(run) {
+  return new Promise((resolve, reject) => {
+    const source = new EventSource("/api/runs/" + run + "/events")
+    let text = ""
+    source.onmessage = (event) => {
+      const { type, data } = JSON.parse(event.data)
+      if (type === "message.added" && data.message?.role === "assistant") text = data.message.text || text
+    }
+    source.addEventListener("end", () => {
+      source.close()
+      resolve(text)
+    })
+    source.onerror = () => {
+      source.close()
+      reject(new Error("The run could not be read."))
+    }
+  })
+}
+
+// The promise is handed over at once: a browser lets a page write only while it still answers the click.
+async function putOnClipboard(text) {
+  try {
+    if (navigator.clipboard?.write && window.ClipboardItem) {
+      const blob = text.then((words) => new Blob([words], { type: "text/plain" }))
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })])
+      return true
+    }
+    const area = Object.assign(document.createElement("textarea"), { value: await text })
+    document.body.append(area)
+    area.select()
+    const done = document.execCommand("copy")
+    area.remove()
+    return done
+  } catch {
+    return false
+  }
+}
 
 class Desk {
   constructor(page) {
@@ -24,6 +63,15 @@ class Desk {
     }
     this.main?.addEventListener("scroll", this.onScroll, { passive: true })
     this.main?.addEventListener("pointerdown", this.onTouch, { capture: true, passive: true })
+    this.onClick = (event) => {
+      const box = event.target.closest?.('[class*="st-key-copy_"]')
+      if (!box) return
+      event.stopPropagation()
+      event.preventDefault()
+      const name = [...box.classList].find((word) => word.startsWith("st-key-copy_"))
+      this.copy(box, name.slice("st-key-copy_".length))
+    }
+    page.addEventListener("click", this.onClick, { capture: true })
     this.watch = new ResizeObserver(() => this.follow())
     const block = page.querySelector('[data-testid="stMainBlockContainer"]')
     if (block) this.watch.observe(block)
@@ -59,6 +107,17 @@ class Desk {
     turn.animate([{ backgroundColor: tint }, { backgroundColor: tint, offset: 0.7 }, { backgroundColor: "transparent" }], 2600)
   }
 
+  async copy(box, run) {
+    const told = await putOnClipboard(answerOf(run))
+    const button = box.querySelector("button")
+    for (const icon of box.querySelectorAll('span[role="img"]')) icon.textContent = told ? "check" : "error"
+    button.setAttribute("aria-label", told ? "Copied" : "Could not be copied")
+    setTimeout(() => {
+      for (const icon of box.querySelectorAll('span[role="img"]')) icon.textContent = "content_copy"
+      button.removeAttribute("aria-label")
+    }, 1500)
+  }
+
   refocus() {
     setTimeout(() => {
       if (this.page.activeElement === this.page.body) {
@@ -68,6 +127,7 @@ class Desk {
   }
 
   stop() {
+    this.page.removeEventListener("click", this.onClick, { capture: true })
     this.watch.disconnect()
     this.main?.removeEventListener("scroll", this.onScroll)
     this.main?.removeEventListener("pointerdown", this.onTouch, { capture: true })

@@ -4,9 +4,33 @@
 const STEPS = /^(message\.added|tool\.(started|finished)|approval\.|gate\.decided|model\.(retry|failed)|verify\.|run\.|context\.trimmed|history\.repaired|budget\.|loop\.)/
 const TAIL = 6000
 
+// When the page is at rest. A redraw that is asked for while a click is on its way to the server is merged with it and
+// can swallow it, so it waits until the page has answered the click, or shown that there was nothing to answer.
+const rest = {
+  pressedAt: -Infinity,
+  begunAt: -Infinity,
+  watch(page) {
+    const app = page.querySelector('[data-testid="stApp"]')
+    if (!app || this.app === app) return
+    this.app = app
+    const look = () => {
+      if (app.dataset.testScriptState !== "notRunning") this.begunAt = performance.now()
+    }
+    new MutationObserver(look).observe(app, { attributeFilter: ["data-test-script-state"] })
+    for (const kind of ["pointerdown", "keydown"]) {
+      page.addEventListener(kind, () => (this.pressedAt = performance.now()), { capture: true, passive: true })
+    }
+  },
+  get now() {
+    if (this.app && this.app.dataset.testScriptState !== "notRunning") return false
+    return performance.now() - this.pressedAt > 600 || this.begunAt > this.pressedAt
+  },
+}
+
 class LiveRun {
   constructor(root) {
     this.root = root
+    rest.watch(document)
     this.find = (name) => root.querySelector("." + name)
     this.run = null
     this.timer = setInterval(() => this.tick(), 500)
@@ -16,7 +40,7 @@ class LiveRun {
     if (data.run !== this.run) {
       this.close()
       Object.assign(this, { run: data.run, seq: data.base, text: "", reasoning: "", message: null, closedAt: 0 })
-      Object.assign(this, { calls: new Map(), progress: null, final: false, done: false, asked: 0, retries: 0, spoken: 0 })
+      Object.assign(this, { calls: new Map(), progress: null, final: false, done: false, ended: false, asked: 0, retries: 0, spoken: 0 })
       this.activity = data.activity
       this.connect(data.url)
     }
@@ -42,7 +66,7 @@ class LiveRun {
     source.addEventListener("end", () => {
       this.done = true
       source.close()
-      this.ask(true)
+      this.ask()
     })
     source.onerror = () => {
       source.close()
@@ -88,6 +112,11 @@ class LiveRun {
       call.closedAt = event.seq
     } else if (type === "verify.started") {
       this.activity = "Checking: " + data.command
+    } else if (type === "run.cancel_requested") {
+      this.activity = "Stopping"
+    } else if (type === "run.finished") {
+      this.activity = data.outcome === "cancelled" ? "Stopped" : ""
+      this.ended = true
     } else if (type === "run.waiting") {
       this.activity = "Waiting for you"
       this.say("Waiting for you.")
@@ -117,14 +146,19 @@ class LiveRun {
     for (const [id, call] of this.calls) if (call.closedAt && call.closedAt <= drawn) this.calls.delete(id)
   }
 
-  // Ask the page to draw again, once for a burst of events, and again if it did not.
-  ask(now = false) {
+  // Ask the page to draw again: once for a burst of events, when it is at rest, and again if it did not.
+  ask() {
     if (this.asking) return
-    this.asking = setTimeout(() => {
+    const send = () => {
+      if (!rest.now) {
+        this.asking = setTimeout(send, 50)
+        return
+      }
       this.asking = null
       this.asked = performance.now()
       this.trigger("step", this.seq)
-    }, now ? 0 : 40)
+    }
+    this.asking = setTimeout(send, 40)
   }
 
   // Drawing
@@ -163,8 +197,8 @@ class LiveRun {
     const written = this.progress ? " · " + this.progress.characters.toLocaleString() + " characters" : ""
     const lost = this.retries > 1 ? "Connection lost, trying again" : this.activity + written
     this.find("activity").textContent = lost
-    this.find("time").textContent = this.data.waiting ? "" : time
-    this.find("status").hidden = this.data.waiting || (this.final && this.done)
+    this.find("time").textContent = this.ended ? "" : time
+    this.find("status").hidden = this.data.waiting || (this.ended && !this.activity)
     const stale = this.closedAt > this.data.drawn || [...this.calls.values()].some((call) => call.closedAt > this.data.drawn)
     if ((stale || this.done) && this.asked && performance.now() - this.asked > 3000) this.ask()
   }

@@ -11,6 +11,7 @@ from logician_graph.engine import Engine
 from pages.components import places
 from pages.components.copy_button import copy_link_button
 from pages.components.notices import attempt, say_notices
+from pages.components.pulse import pulse
 from pages.components.words import midnight, plain, shortened, zone
 from storage import Thread
 
@@ -27,11 +28,9 @@ _MARKS = {
 
 
 def thread_list(engine: Engine, current: str | None) -> None:
-    """Draw the list; ``current`` is the thread that is open. Refreshes by itself while something works."""
-    counts = engine.ledger.count_by_status()
-    busy = any(counts.get(status) for status in _ACTIVE)
+    """Draw the list; ``current`` is the thread that is open. It refreshes by itself."""
     with st.sidebar:
-        st.fragment(_list, run_every=2 if busy or _undoable() else None)(engine, current)
+        _list(engine, current)
 
 
 def _undoable() -> Thread | None:
@@ -39,6 +38,7 @@ def _undoable() -> Thread | None:
     return deleted[0] if deleted and time.time() - deleted[1] < _UNDO_S else None
 
 
+@st.fragment
 def _list(engine: Engine, current: str | None) -> None:
     say_notices()
     shown = st.session_state.get(_SHOWN, _PAGE)
@@ -60,6 +60,7 @@ def _list(engine: Engine, current: str | None) -> None:
                 _row(engine, thread, states.get(thread.id, ""), current == thread.id)
         if len(threads) > shown:
             st.button("Show more", key="threads_more", type="tertiary", on_click=_more)
+    pulse(engine, key="threads", soonest_s=3, latest_s=_UNDO_S if deleted is not None else 300)
 
 
 def _states(engine: Engine) -> dict[str, str]:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from logician_graph.engine import Engine
 from logician_graph.orchestrator import AgentTurn, RunUsage, RunView, Siblings, UserTurn
 from pages.components import places
 from pages.components.answer_text import answer_markdown
 from pages.components.approval_card import approval_card
-from pages.components.copy_button import copy_button
+from pages.components.copy_button import copy_answer_button
 from pages.components.ending import ending
 from pages.components.live import activity, live_text
 from pages.components.notices import attempt, doing
@@ -33,13 +34,19 @@ EDITING = "editing_message"
 """Session key: id of the message that is being edited."""
 
 
+def turn_place(turn: UserTurn | AgentTurn) -> DeltaGenerator:
+    """The place of a turn on the page, to be filled in any order."""
+    key = f"message_{turn.message['id']}" if isinstance(turn, UserTurn) else f"run_{turn.run.id}"
+    return st.container(key=key)
+
+
 # What the person wrote
 
 
 def user_turn(engine: Engine, turn: UserTurn, *, idle: bool) -> None:
     """Draw a message of the person; while nothing runs it can be edited and its versions can be switched."""
     message = turn.message
-    with st.container(key=f"message_{message['id']}"), st.chat_message("user", avatar=_PERSON):
+    with st.chat_message("user", avatar=_PERSON):
         if st.session_state.get(EDITING) == message["id"] and idle:
             _editor(engine, message)
             return
@@ -128,16 +135,15 @@ def agent_turn(engine: Engine, turn: AgentTurn, *, idle: bool) -> None:
     """Draw a run: its work, its answer or what it writes now, what waits for the person, and its facts."""
     run, view = turn.run, turn.view
     active = run.status != "done"
-    with st.container(key=f"run_{run.id}"), st.chat_message("assistant", avatar=_AGENT):
+    with st.chat_message("assistant", avatar=_AGENT):
         if active:
             _work(engine, view, expanded=True)
             live_text(view)
+            _cards(engine, view)
         else:
             _past_work(engine, run.id, _label(view))
             _answer(view)
             ending(engine, turn)
-        _cards(engine, view)
-        if not active:
             _footer(engine, turn, idle=idle)
 
 
@@ -195,7 +201,7 @@ def _footer(engine: Engine, turn: AgentTurn, *, idle: bool) -> None:
         st.caption(_facts(turn), width="stretch")
         _versions(engine, turn.siblings, idle=idle, key=run.id)
         if answer is not None and answer.text:
-            copy_button(answer.text, key=f"copy_{run.id}", help="Copy the answer")
+            copy_answer_button(run.id)
         if run.input_message_id is not None:
             asked = run.input_message_id
             st.button(

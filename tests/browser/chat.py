@@ -10,6 +10,19 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.server import Server
 
+_FINISHED = """() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)]
+  const runs = all('[class*="st-key-run_"]')
+  return (
+    runs.length > 0 &&
+    runs.length === all('[class*="st-key-message_"]').length &&
+    all('[class*="st-key-past_"]', runs.at(-1)).length > 0 &&
+    all(".st-key-stop").length === 0 &&
+    all('[data-testid="stChatInputTextArea"]:enabled').length > 0 &&
+    document.querySelector('[data-testid="stApp"]').dataset.testScriptState === "notRunning"
+  )
+}"""
+
 
 class Chat:
     """One tab on the chat page."""
@@ -89,11 +102,8 @@ class Chat:
         return self
 
     def finished(self) -> Self:
-        """Wait until every message has a run that is done."""
-        expect(self.runs).to_have_count(self.questions.count())
-        expect(self.answer.locator("[class*='st-key-past_']")).to_be_visible()
-        expect(self.stop).to_have_count(0)
-        expect(self.box).to_be_enabled()
+        """Wait until every message has a run that is done, and the page is at rest."""
+        self.page.wait_for_function(_FINISHED)
         return self
 
     def attach(self, file: Path) -> Self:

@@ -1,6 +1,6 @@
-"""What browser tests share: one fake endpoint, one real server process, one Chromium, and a fresh profile per test.
+"""What browser tests share: one fake endpoint, one real server process, one Chromium, and a fresh tab per test.
 
-Everything but the profile lives as long as this package's tests: the browser's own event loop must be gone before
+Everything but the tab lives as long as this package's tests: the browser's own event loop must be gone before
 other suites run theirs.
 """
 
@@ -85,10 +85,27 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def profile(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """Browser profiles by their options. They are shared, so that scripts and fonts are fetched once."""
+    contexts: dict[str, BrowserContext] = {}
+
+    def get(**options: Any) -> BrowserContext:
+        wanted = {"viewport": SIZE, "reduced_motion": "reduce", **options}
+        key = repr(sorted(wanted.items()))
+        if key not in contexts:
+            contexts[key] = chromium.new_context(**wanted)
+        return contexts[key]
+
+    yield get
+    for context in contexts.values():
+        context.close()
+
+
 @pytest.fixture
-def new_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens tabs, each in a profile of its own; a script error in any of them fails the test."""
-    contexts: list[BrowserContext] = []
+def new_page(profile: Callable[..., BrowserContext]) -> Iterator[Callable[..., Page]]:
+    """Opens tabs, each a session of its own for the server; a script error in any of them fails the test."""
+    pages: list[Page] = []
     problems: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
@@ -96,17 +113,16 @@ def new_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
             problems.append(message.text)
 
     def make(**options: Any) -> Page:
-        context = chromium.new_context(**{"viewport": SIZE, "reduced_motion": "reduce", **options})
-        contexts.append(context)
-        page = context.new_page()
+        page = profile(**options).new_page()
+        pages.append(page)
         page.set_default_timeout(PATIENCE_MS)
         page.on("console", note)
         page.on("pageerror", lambda error: problems.append(str(error)))
         return page
 
     yield make
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert problems == []
 
 

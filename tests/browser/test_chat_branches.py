@@ -66,3 +66,11 @@ def test_a_provider_that_fails_for_a_while_shows_its_retries(chat: Chat) -> None
     expect(retries).to_have_count(2)
     retries.first.click()
     expect(chat.answer).to_contain_text("scripted failure 500")
+
+
+def test_an_answer_is_copied_as_it_was_written(chat: Chat) -> None:
+    chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    chat.ask("say some **bold** words")
+    chat.answer.locator("[class*='st-key-copy_'] button:visible").click()
+    expect(chat.answer.get_by_label("Copied")).to_be_visible()
+    assert chat.page.evaluate("navigator.clipboard.readText()") == "some **bold** words"

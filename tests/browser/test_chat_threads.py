@@ -12,8 +12,8 @@ from tests.browser.chat import Chat
 
 
 def test_deep_link_opens_the_chat_and_brings_the_run_into_view(chat: Chat) -> None:
-    for number in range(6):
-        chat.ask(f"say answer number {number} " + "with many words in it " * 40)
+    for number in range(3):
+        chat.ask(f"say long {1200 + number}")
     thread = chat.thread_id
     first = chat.runs.first.get_attribute("class") or ""
     run_id = re.search(r"st-key-run_([0-9a-z]+)", first)
