@@ -29,6 +29,7 @@ from logician_graph.inference.wire import CUT_CALL, ReplyAssembler, new_call_id,
 LONGEST_REPLY_TOKENS = 2048
 """Sent where the request names no bound: a grammar cannot stop a model that repeats itself inside a string."""
 
+_AFTER_RESULT = "\n\nIf the task is done, answer. If not, make the next call."
 _PREFACE = (
     'Reply with one JSON object: {{"tool": NAME, "arguments": {{…}}}}. Tools:\n{tools}\n'
     "- answer(text: string): Tell the person the answer. Use it only when the work is done or no tool is needed."
@@ -55,7 +56,7 @@ class ConstrainedDialect:
         if not request.tools:
             return request.messages
         preface = _PREFACE.format(tools=tool_list(request.tools))
-        return in_plain_messages(request.messages, preface=preface, say=self._say)
+        return in_plain_messages(request.messages, preface=preface, say=self._say, after_result=_AFTER_RESULT)
 
     def fields(self, request: ChatRequest) -> dict[str, Any]:
         """The schema; without tools there is nothing to constrain."""

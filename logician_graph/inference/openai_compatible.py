@@ -83,7 +83,7 @@ class OpenAICompatible:
                         yield part
             assert result is not None
             usage = summed(usage, result.usage)
-            if sample + 1 == samples or not repeats(result, request.excluded_calls):
+            if sample + 1 == samples or not repeats(result, (*request.excluded_calls, *request.settled_calls)):
                 yield replace(result, usage=usage)
                 return
             repeated = result.tool_calls

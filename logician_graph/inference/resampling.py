@@ -2,7 +2,7 @@
 
 Greedy decoding copies the model's own last message: the same call comes again and again. A sample at a higher
 temperature often breaks the loop; the last of :data:`RESAMPLES` is taken without the tool that was repeated, so that
-the model does something else or answers.
+the model does something else or answers. A model that repeats a call that succeeded is asked for its answer at once.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def resampled(
     """The request for sample number ``sample``; number 0 is the request itself. ``repeated``: what came last time."""
     if sample == 0:
         return request
+    if all(any(same_call(call, other) for other in request.settled_calls) for call in repeated):
+        return replace(request, withheld=frozenset(tool.name for tool in request.tools))
     usual = request.temperature if request.temperature is not None else temperature
     warmer = replace(request, temperature=max(usual or 0.0, _WARMER), seed=(request.seed or 0) + sample * _SEED_STEP)
     if sample < RESAMPLES:

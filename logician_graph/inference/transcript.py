@@ -38,12 +38,12 @@ def call_json(name: str, arguments: Mapping[str, Any], *, thought: str = "") -> 
 
 
 def in_plain_messages(
-    messages: Iterable[ChatMessage], *, preface: str, say: Callable[[ChatMessage], str]
+    messages: Iterable[ChatMessage], *, preface: str, say: Callable[[ChatMessage], str], after_result: str = ""
 ) -> tuple[ChatMessage, ...]:
     """``messages`` with system, user and assistant roles only, no two of one role in a row.
 
     ``preface`` is added to the system message (one is made where there is none); ``say`` writes an assistant message
-    as the model would have written it.
+    as the model would have written it; ``after_result`` stands behind every tool result.
     """
     names: dict[str, str] = {}
     plain: list[ChatMessage] = []
@@ -53,7 +53,7 @@ def in_plain_messages(
         match message.role:
             case "tool":
                 name = names.get(message.tool_call_id or "", "the tool")
-                told = ChatMessage("user", f"Result of {name}:\n{message.text}")
+                told = ChatMessage("user", f"Result of {name}:\n{message.text}{after_result}")
             case "assistant":
                 told = ChatMessage("assistant", say(message))
             case _:

@@ -71,7 +71,9 @@ class ChatRequest:
     max_output_tokens: int | None = None
     seed: int | None = None
     excluded_calls: tuple[ToolCall, ...] = ()
-    """Calls that were just made in exactly this form; ``constrained`` takes another sample when one is repeated."""
+    """Calls that just failed in exactly this form; ``constrained`` takes another sample when one is repeated."""
+    settled_calls: tuple[ToolCall, ...] = ()
+    """Calls that just succeeded; a model that repeats one is done, so ``constrained`` asks it for its answer."""
     withheld: frozenset[str] = frozenset()
     """Tools that may not be called in this reply though they are listed; only ``constrained`` can see to it."""
 

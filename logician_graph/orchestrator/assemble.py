@@ -87,6 +87,7 @@ def assemble(
     temperature: float | None,
     seed: int | None,
     excluded: Sequence[ToolCall] = (),
+    settled: Sequence[ToolCall] = (),
     squeeze: float = 1.0,
 ) -> Assembled:
     """The request for the branch ``history`` (oldest first, ending with what the model answers).
@@ -114,6 +115,7 @@ def assemble(
         max_output_tokens=max_output_tokens,
         seed=seed,
         excluded_calls=tuple(excluded),
+        settled_calls=tuple(settled),
     )
     record: dict[str, Any] = {
         "first": history[plan.start].id,
@@ -128,8 +130,9 @@ def assemble(
         record["shortened"] = shortened
     if omitted:
         record["omitted"] = omitted
-    if excluded:
-        record["excluded"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in excluded]
+    for name, calls in (("excluded", excluded), ("settled", settled)):
+        if calls:
+            record[name] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in calls]
     return Assembled(request, record, {frame_id: frame}, plan, history[plan.start].id, budget, issues)
 
 
@@ -167,4 +170,5 @@ def rebuild(record: Mapping[str, Any], model: str, branch: Sequence[Message], bl
         max_output_tokens=record.get("max_output_tokens"),
         seed=record.get("seed"),
         excluded_calls=tuple(ToolCall(**call) for call in record.get("excluded") or ()),
+        settled_calls=tuple(ToolCall(**call) for call in record.get("settled") or ()),
     )

@@ -59,7 +59,7 @@ def test_the_conversation_is_told_as_the_model_would_have_written_it() -> None:
     assert told[0].text.startswith("Be brief.\n\n")
     assert "- write_file(path: string, text: string): Create or replace a file." in told[0].text
     assert json.loads(told[2].text) == {"tool": "read_file", "arguments": {"path": "a"}}
-    assert told[3].text == "Result of read_file:\nAAA"
+    assert told[3].text == "Result of read_file:\nAAA\n\nIf the task is done, answer. If not, make the next call."
     assert json.loads(told[4].text) == {"tool": "answer", "arguments": {"text": "It says AAA."}}
     assert told[5].text == "Thanks.\n\nAnd b?"
     longer = ConstrainedDialect().messages(ChatRequest("m", (*messages, ChatMessage("assistant", "No.")), TOOLS))
@@ -183,6 +183,18 @@ async def test_after_two_more_samples_it_is_handed_back(serve: Serve, connect: C
     assert schemas[0] == schemas[1]
     assert '"read_file"' in schemas[1]
     assert '"read_file"' not in schemas[2]  # the last sample has to do something else
+
+
+async def test_a_repeated_successful_call_becomes_the_answer(serve: Serve, connect: Connect) -> None:
+    again = Reply(tool_calls=[("read_file", {"path": "a"})])
+    fake = serve([again, Reply("It is done.")])
+    final = await result(connect(fake, tool_calling="constrained"), request(tools=TOOLS, settled_calls=(FAILED,)))
+    assert final.text == "It is done."
+    assert final.tool_calls == ()
+    first, second = (json.dumps(body["response_format"]) for body in fake.bodies)
+    assert '"read_file"' in first
+    assert '"read_file"' not in second
+    assert '"answer"' in second
 
 
 async def test_native_calls_are_not_sampled_again(serve: Serve, connect: Connect) -> None:

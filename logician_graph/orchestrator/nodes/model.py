@@ -73,7 +73,8 @@ def _reply_again(context: RunContext, step: int, intent: Intent) -> GraphState:
 
 async def _assemble(context: RunContext, state: GraphState, history: list[Message], squeeze: float) -> Assembled:
     info = await context.provider.info(context.model)
-    excluded = [ToolCall(**call) for call in state.get("repeat", {}).get("made", ())]
+    made = state.get("repeat", {}).get("made", ()) if info.tool_calling == "constrained" else ()
+    failed, succeeded = ([_call(call) for call in made if call["ok"] is ok] for ok in (False, True))
     return assemble(
         history,
         system=system_prompt(str(context.workspace), context.run.created_at),
@@ -84,9 +85,14 @@ async def _assemble(context: RunContext, state: GraphState, history: list[Messag
         max_output_tokens=min(2048, (info.context_window or 8192) // 4) if info.local else None,
         temperature=context.options.temperature,
         seed=context.options.seed,
-        excluded=excluded,
+        excluded=failed,
+        settled=succeeded,
         squeeze=squeeze,
     )
+
+
+def _call(made: dict[str, Any]) -> ToolCall:
+    return ToolCall(made["id"], made["name"], made["arguments"])
 
 
 def _begin(context: RunContext, step: int, call_id: str, message_id: str, assembled: Assembled, *, known: bool) -> None:

@@ -64,8 +64,16 @@ def _repeat(state: GraphState) -> dict[str, Any]:
     calls, results = state.get("calls", []), state.get("results", {})
     before = state.get("repeat") or {}
     signature = "|".join(results[call["id"]]["signature"] for call in calls)
-    made = [{"id": call["id"], "name": call["name"], "arguments": call["arguments"]} for call in calls]
-    failing = all(results[call["id"]]["status"] in ("error", "denied") for call in calls)
+    made = [
+        {
+            "id": call["id"],
+            "name": call["name"],
+            "arguments": call["arguments"],
+            "ok": results[call["id"]]["status"] == "ok",
+        }
+        for call in calls
+    ]
+    failing = not any(call["ok"] for call in made)
     same = signature == before.get("signature")
     return {
         "signature": signature,
