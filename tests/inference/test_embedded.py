@@ -294,7 +294,7 @@ async def test_stop_is_safe_twice_and_leaves_no_process(weights_home: Path, tmp_
     started = time.monotonic()
     await child.stop()
     await child.stop()
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20
     assert not child.alive
     assert child.exit_code == 0
 

@@ -96,11 +96,11 @@ def test_waiting_for_a_person_costs_no_seconds(h: Harness) -> None:
     run = h.ask('call deploy {"text": "a"}\nsay after', max_seconds=5.0)
     (ask,) = h.asks(run)
     before = h.engine.run(run.id).usage["seconds"]
-    time.sleep(0.6)
+    time.sleep(6)
     h.engine.answer_approval(ask.id, "allow")
     done = h.done(run)
     assert done.outcome == "completed"
-    assert done.usage["seconds"] < before + 0.5
+    assert done.usage["seconds"] < before + 5
 
 
 def test_money(build: Callable[..., Harness]) -> None:

