@@ -17,7 +17,7 @@ from logician_graph.orchestrator import AgentTurn, ThreadView
 from pages.components import places
 from pages.components.column import column
 from pages.components.context_meter import context_meter
-from pages.components.model_card import blocking_model
+from pages.components.model_card import blocking_model, model_card
 from pages.components.notices import attempt, doing
 from pages.components.words import plain, shortened
 from storage import StorageError, Thread
@@ -107,11 +107,15 @@ def composer(engine: Engine, view: ThreadView | None) -> None:
     thread = view.thread if view is not None else None
     active = view.active if view is not None else None
     place, problem = st.session_state.get(PROBLEM, (None, None))
+    ref = _ref(engine, thread)
+    blocked = blocking_model(engine, ref)
     with st.bottom, column():
+        if blocked is not None and view is not None and view.turns:
+            model_card(engine, ref)
         if problem and place == (thread.id if thread is not None else None):
             st.error(plain(problem), icon=":material/error:")
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key="composer_row"):
-            _box(engine, thread, active)
+            _box(engine, thread, active, blocked=blocked is not None)
             if active is not None:
                 _stop(engine, active)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="composer_tools"):
@@ -143,14 +147,13 @@ def send(engine: Engine, thread_id: str | None, text: str, files: list[tuple[str
     st.session_state[SENT] = run.id
 
 
-def _box(engine: Engine, thread: Thread | None, active: AgentTurn | None) -> None:
-    blocked = blocking_model(engine, _ref(engine, thread))
+def _box(engine: Engine, thread: Thread | None, active: AgentTurn | None, *, blocked: bool) -> None:
     placeholder = "Give the agent a task"
     if active is not None:
         placeholder = "Working… Stop it to write the next message"
         if active.run.status == "waiting":
             placeholder = "Waiting for your answer above"
-    elif blocked is not None:
+    elif blocked:
         placeholder = "You can start as soon as the model is here"
     elif thread is not None:
         placeholder = "Answer, or give the next task"
@@ -166,7 +169,7 @@ def _box(engine: Engine, thread: Thread | None, active: AgentTurn | None) -> Non
         accept_file="multiple",
         file_type=FILE_TYPES,
         max_upload_size=5,
-        disabled=active is not None or blocked is not None,
+        disabled=active is not None or blocked,
         on_submit=submit,
     )
 

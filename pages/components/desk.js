@@ -79,11 +79,12 @@ class Desk {
 
   update(data) {
     const moved = data.thread !== this.thread || data.sent !== this.sent
-    if (moved) this.following = !data.target
+    if (moved) this.following = data.thread !== null && !data.target
     if (moved || data.busy !== this.busy) this.settleUntil = performance.now() + 2500
     if (data.target && data.target !== this.target) this.show(data.target, 20)
     if (this.busy && !data.busy && this.page.activeElement === this.page.body) this.refocus()
     Object.assign(this, { thread: data.thread, sent: data.sent, target: data.target, busy: data.busy })
+    if (moved && data.thread === null && this.main) this.main.scrollTop = 0
     if (moved) this.follow()
   }
 

@@ -31,7 +31,7 @@ def ending(engine: Engine, turn: AgentTurn) -> None:
     with st.container(border=True, key=f"ending_{turn.run.id}", gap="small"):
         st.markdown(f":{look.color}[:material/{look.icon}:] **{_WHAT[outcome]}.** {plain(_reason(turn))}")
         st.caption(_kept(turn))
-        with st.container(horizontal=True, gap="small"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             _next(engine, turn)
 
 

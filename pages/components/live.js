@@ -90,7 +90,10 @@ class LiveRun {
     const { type, data } = event
     const call = this.calls.get(data.call_id)
     if (type === "text.delta" || type === "reasoning.delta") {
-      if (this.message !== data.message_id) this.open(data.message_id)
+      if (this.message !== data.message_id) {
+        this.open(data.message_id)
+        this.ask()
+      }
       if (type === "text.delta") this.text += data.text
       else this.reasoning += data.text
       this.activity = type === "text.delta" ? "Writing" : "Thinking"

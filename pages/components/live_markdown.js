@@ -1,7 +1,8 @@
 // Light Markdown for text that is still being written. Builds DOM nodes only: no text of a model ever becomes HTML.
 
+// Spans are bounded, so that a long text full of unclosed marks costs no more than any other.
 const INLINE =
-  /(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|(?<![\w*])\*(?=[^\s*])([\s\S]*?[^\s*])\*(?![\w*])|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|~~(?=\S)([\s\S]*?\S)~~|!?\[([^\]\n]*)\]\(\s*<?([^\s)>]+)>?[^)\n]*\)|(https?:\/\/[^\s<>()\[\]"'`]+[^\s<>()\[\]"'`.,;:!?])/g
+  /(`+)([^`]|[^`][\s\S]{0,2000}?[^`])\1(?!`)|\*\*(?=\S)([\s\S]{0,2000}?\S)\*\*|(?<![\w*])\*(?=[^\s*])([\s\S]{0,2000}?[^\s*])\*(?![\w*])|(?<!\w)_(?=[^\s_])([\s\S]{0,2000}?[^\s_])_(?!\w)|~~(?=\S)([\s\S]{0,2000}?\S)~~|!?\[([^\]\n]{0,500})\]\(\s*<?([^\s)>]+)>?[^)\n]*\)|(https?:\/\/[^\s<>()\[\]"'`]+[^\s<>()\[\]"'`.,;:!?])/g
 
 function element(name, ...children) {
   const node = document.createElement(name)
@@ -105,8 +106,13 @@ function cells(line) {
 }
 
 function table(source) {
-  const [head, , ...rows] = source.split("\n")
-  const row = (line, name) => element("tr", ...cells(line).map((cell) => element(name, ...inline(cell))))
+  const [head, rule, ...rows] = source.split("\n")
+  const sides = cells(rule).map((mark) => (mark.endsWith(":") ? (mark.startsWith(":") ? "center" : "right") : ""))
+  const row = (line, name) => {
+    const made = cells(line).map((cell) => element(name, ...inline(cell)))
+    made.forEach((cell, index) => (cell.style.textAlign = sides[index] ?? ""))
+    return element("tr", ...made)
+  }
   const node = element("table", element("thead", row(head, "th")), element("tbody", ...rows.map((line) => row(line, "td"))))
   const wrap = element("div", node)
   wrap.className = "wide"

@@ -9,6 +9,7 @@ from logician_graph.model_desk import LocalModel
 from pages.components import places
 from pages.components.download_progress import download_progress
 from pages.components.notices import doing, say_notices
+from pages.components.pulse import pulse
 from pages.components.words import plain, size
 
 _LOCAL = "local:"
@@ -29,7 +30,7 @@ def model_card(engine: Engine, ref: str) -> None:
         _card(engine, ref)
 
 
-@st.fragment(run_every=1)
+@st.fragment
 def _card(engine: Engine, ref: str) -> None:
     model = blocking_model(engine, ref)
     if model is None:
@@ -40,6 +41,7 @@ def _card(engine: Engine, ref: str) -> None:
             _downloading(engine, model)
         else:
             _missing(engine, model)
+    pulse(engine, key="model", soonest_s=1, latest_s=1)
 
 
 def _downloading(engine: Engine, model: LocalModel) -> None:

@@ -42,8 +42,8 @@ EXAMPLES = (
         "csv",
         ":material/table_chart:",
         "Ask about a table",
-        "Create sales.csv with the columns month and amount and these rows: January 120, February 95, March 160. "
-        "Then run a Python command that reads it and prints the total and the best month.",
+        "Create sales.csv with month and amount: January 120, February 95, March 160. Then use Python to print the "
+        "total and the best month.",
     ),
 )
 
@@ -51,7 +51,8 @@ EXAMPLES = (
 def welcome(engine: Engine) -> None:
     """Draw the empty chat."""
     ref, problem = _default(engine)
-    st.space("large")
+    blocked = bool(problem) or blocking_model(engine, ref) is not None
+    st.space("medium" if blocked else "large")
     st.markdown("## What should be done?", anchors=False)
     st.markdown(
         "Logician is a workbench where you give an agent a task and watch it work: it writes files and runs programs "
@@ -62,8 +63,8 @@ def welcome(engine: Engine) -> None:
         if places.exists(places.SETTINGS):
             st.page_link(places.SETTINGS, label="Open the settings", icon=":material/settings:")
     model_card(engine, ref)
-    blocked = bool(problem) or blocking_model(engine, ref) is not None
-    st.space("small")
+    if not blocked:
+        st.space("small")
     st.caption("Try one of these" if not blocked else "To try as soon as the model is here")
     with st.grid(3, gap="small"):
         for example in EXAMPLES:

@@ -36,6 +36,27 @@ ANSWER = """\
 ```
 
 It tests each number against the **primes found so far** only, so no number is divided more often than needed."""
+MARKDOWN = """\
+## Heading
+
+Some **bold**, *slanted* and `code` words, a [link](https://example.org) and 5 * 3 * 2.
+
+1. one
+2. two
+   - nested
+   - points
+
+> quoted
+
+| name | value |
+|------|------:|
+| beta | 22 |
+
+```python
+found = [2, 3]
+```
+
+The last words."""
 EARLIER = {
     "Sum up notes.txt in one sentence": "The moon drifts away from the earth by 3.8 cm a year.",
     "Total and best month of sales.csv?": "The total is **375**; the best month is **March** with 160.",
@@ -51,6 +72,7 @@ def _usage(prompt: int, completion: int, cached: int = 0) -> Usage:
 def workbench(make_server: Callable[..., Server]) -> Iterator[Server]:
     """A server whose model answers what a real one would."""
     replies = [
+        Reply(MARKDOWN, delay_s=0.03),
         *(Reply(text, usage=_usage(812, 41)) for text in EARLIER.values()),
         Reply("I write the program first.", tool_calls=[("write_file", {"path": "primes.py", "content": PROGRAM})]),
         Reply(tool_calls=[("bash", {"command": "python3 primes.py"})], usage=_usage(1102, 26, 812)),
@@ -64,6 +86,38 @@ def workbench(make_server: Callable[..., Server]) -> Iterator[Server]:
             LOGICIAN_PRICE_OUTPUT_PER_MTOK="0.18",
         )
         yield server
+
+
+def test_live_text_is_formatted_like_the_finished_one(new_page: Callable[..., Page], workbench: Server) -> None:
+    chat = Chat(new_page(), workbench).open()
+    chat.send("What does your text look like?")
+    expect(chat.live).to_contain_text("found = [2, 3]")
+    marks = (
+        "h2",
+        "strong",
+        "em",
+        "p code",
+        "a[href='https://example.org']",
+        "ol > li",
+        "li li",
+        "blockquote",
+        "td",
+        "pre",
+    )
+    for mark in marks:
+        expect(chat.live.locator(mark).first).to_be_visible()
+    live = _words(chat.live.inner_text())
+    chat.finished()
+    answer = chat.answer.get_by_test_id("stMarkdown").first
+    expect(answer).to_contain_text("The last words.")
+    finished = _words(answer.inner_text())
+    assert finished[: len(live)] == live
+    for mark in marks:
+        expect(answer.locator(mark).first).to_be_visible()
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
 
 
 def test_a_realistic_chat_in_light_and_dark(new_page: Callable[..., Page], workbench: Server, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_stop_keeps_what_was_written_also_after_a_reload(chat: Chat) -> None:
 def test_escape_stops(chat: Chat) -> None:
     chat.send(SLOW)
     expect(chat.live).to_contain_text("token2")
+    chat.page.locator(".st-key-search input").focus()
     chat.page.keyboard.press("Escape")
     expect(chat.stopped).to_be_visible()
 
