@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.server import ROOT, Server
+from tests.fakes.openai_prompts import script_and_step
 from tests.fakes.openai_server import FakeOpenAI, Reply, Usage
 
 PICTURES = os.environ.get("LOGICIAN_SCREENSHOTS") == "1"
+TASK = "Write primes.py that prints the first 20 primes, run it and show the output"
 PROGRAM = """\
 def primes(count):
     found = []
@@ -64,6 +67,20 @@ EARLIER = {
 }
 
 
+def _model(body: Mapping[str, Any]) -> Reply:
+    """What a real model would say, by the question and the step."""
+    question, step = script_and_step(body["messages"])
+    if question in EARLIER:
+        return Reply(EARLIER[question], usage=_usage(812, 41))
+    if question != TASK:
+        return Reply(MARKDOWN, delay_s=0.03)
+    return (
+        Reply("I write the program first.", tool_calls=[("write_file", {"path": "primes.py", "content": PROGRAM})]),
+        Reply(tool_calls=[("bash", {"command": "python3 primes.py"})], usage=_usage(1102, 26, 812)),
+        Reply(ANSWER, usage=_usage(1197, 118, 1102)),
+    )[step]
+
+
 def _usage(prompt: int, completion: int, cached: int = 0) -> Usage:
     return Usage(prompt=prompt, completion=completion, cached=cached)
 
@@ -71,14 +88,7 @@ def _usage(prompt: int, completion: int, cached: int = 0) -> Usage:
 @pytest.fixture(scope="module")
 def workbench(make_server: Callable[..., Server]) -> Iterator[Server]:
     """A server whose model answers what a real one would."""
-    replies = [
-        Reply(MARKDOWN, delay_s=0.03),
-        *(Reply(text, usage=_usage(812, 41)) for text in EARLIER.values()),
-        Reply("I write the program first.", tool_calls=[("write_file", {"path": "primes.py", "content": PROGRAM})]),
-        Reply(tool_calls=[("bash", {"command": "python3 primes.py"})], usage=_usage(1102, 26, 812)),
-        Reply(ANSWER, usage=_usage(1197, 118, 1102)),
-    ]
-    with FakeOpenAI(replies, models=("qwen2.5-coder-32b",), context_window=32_768) as fake:
+    with FakeOpenAI(_model, models=("qwen2.5-coder-32b",), context_window=32_768) as fake:
         server = make_server(
             LOGICIAN_BASE_URL=fake.base_url,
             LOGICIAN_MODEL="qwen2.5-coder-32b",
@@ -128,7 +138,7 @@ def test_a_realistic_chat_in_light_and_dark(new_page: Callable[..., Page], workb
         chat.page.locator(".st-key-new_chat button:visible").click()
         expect(chat.page.get_by_text("Logician is a workbench")).to_be_visible()
     _picture(chat.page, tmp_path, "chat-empty.png", keep=False)
-    chat.send("Write primes.py that prints the first 20 primes, run it and show the output")
+    chat.send(TASK)
     expect(chat.button("Allow once")).to_be_visible()
     _picture(chat.page, tmp_path, "chat-waiting.png", keep=False)
     chat.button("Allow once").click()
