@@ -140,7 +140,7 @@ def _arguments(step: Step) -> None:
     if isinstance(command, str):
         block(command, "bash")
     if step.diff:  # the diff says it better
-        arguments = {name: value for name, value in arguments.items() if not isinstance(value, str) or len(value) < 200}
+        arguments = {name: value for name, value in arguments.items() if not isinstance(value, str)}
     if arguments:
         st.json(arguments, expanded=2)
 

@@ -152,6 +152,8 @@ def test_a_realistic_chat_in_light_and_dark(new_page: Callable[..., Page], workb
     dark = Chat(new_page(color_scheme="dark"), workbench).open_thread(chat.thread_id)
     expect(dark.answer).to_contain_text("primes found so far")
     dark.work.click()
+    expect(dark.steps("write_file primes.py")).to_be_visible()
+    dark.page.wait_for_timeout(600)  # a click while it still unfolds would scroll its first line away
     dark.steps("write_file primes.py").click()
     expect(dark.answer.get_by_test_id("stCode").first).to_contain_text("def primes(count):")
     background = dark.page.get_by_test_id("stApp").evaluate("(node) => getComputedStyle(node).backgroundColor")
