@@ -9,6 +9,8 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+TIDY_S = 3.0
+"""How long what was cut off at the end may take to give back its processes and files."""
 
 
 class EngineLoop:
@@ -54,8 +56,18 @@ class EngineLoop:
                 self._loop.close()
 
     async def _cancel_all(self) -> None:
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _cancelled(_others())
+        if tidying := _others():  # what the cancelled ones began in order to leave nothing behind
+            await asyncio.wait(tidying, timeout=TIDY_S)
+            await _cancelled(_others())
         await self._loop.shutdown_asyncgens()
+
+
+def _others() -> list[asyncio.Task[Any]]:
+    return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
+async def _cancelled(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -84,7 +84,8 @@ class LaunchedSandbox:
 
     async def _launch(self, command: Command) -> Launch:
         """Start in a thread. When this task is cancelled meanwhile, what was started is given up as soon as it is."""
-        starting = asyncio.ensure_future(asyncio.to_thread(launch, self.level, command))
+        # Not a task: who cancels every task of the loop at its end must not lose what the thread brings.
+        starting = asyncio.get_running_loop().run_in_executor(None, launch, self.level, command)
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:

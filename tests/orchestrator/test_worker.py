@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from logician_graph.orchestrator.runner import MAX_CRASHES
+from logician_graph.sandbox import IsolationLevel, launch
 from logician_graph.settings import Settings
 from storage import Change, Database, RunLedger
 from tests.fakes.postgres import PostgresServer, available
@@ -56,6 +61,33 @@ def test_a_run_that_nobody_works_on_any_more_is_taken_up(h: Harness) -> None:
     assert "could not be written" in h.of(run, "run.interrupted")[0]["reason"]
     h.engine.answer_approval(ask.id, "allow")
     assert h.done(run).outcome == "completed"
+
+
+def test_an_engine_that_is_stopped_at_once_leaves_nothing(
+    build: Callable[..., Harness], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stopped while it tries out the sandbox: the command that was being started is given up."""
+    starting, started = threading.Event(), threading.Event()
+
+    def slowly(level: IsolationLevel, command: launch.Command) -> launch.Launch:
+        """Patched in, because the moment is too short to be met by chance."""
+        launched = launch.launch(level, command)
+        starting.set()
+        time.sleep(0.3)
+        started.set()
+        return launched
+
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    monkeypatch.setattr("logician_graph.sandbox.runner.launch", slowly)
+    harness = build()
+    assert starting.wait(20)
+    harness.stop()
+    assert started.wait(5)
+    time.sleep(0.2)
+    gc.collect()  # a file that was left open is an error here
+    assert list(scratch.iterdir()) == []
 
 
 @pytest.fixture
