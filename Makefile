@@ -3,7 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
-TEST_MODEL ?= qwen2.5-coder-0.5b
+TEST_MODELS ?= smollm2-135m qwen2.5-coder-0.5b
 
 # A stamp's name carries a checksum of everything the environment is made from, so that a change makes it anew.
 RUN_STAMP := $(VENV)/.run-$(shell cat requirements.txt constraints.txt pyproject.toml | cksum | tr -d ' ')
@@ -17,8 +17,8 @@ run: $(RUN_STAMP)
 
 test: $(DEV_STAMP)
 	@sh scripts/system-packages
-	@LOGICIAN_HOME="$(CURDIR)/.data" $(BIN)/logician model pull $(TEST_MODEL) \
-		|| echo "Tests that need local model weights will be skipped."
+	@for model in $(TEST_MODELS); do LOGICIAN_HOME="$(CURDIR)/.data" $(BIN)/logician model pull $$model \
+		|| echo "Tests that need the weights of $$model will be skipped."; done
 	LOGICIAN_TEST_MODELS="$(CURDIR)/.data/models" $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(DEV_STAMP)

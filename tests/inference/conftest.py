@@ -124,6 +124,10 @@ def weights_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = os.environ.get("LOGICIAN_TEST_MODELS")
     if not folder or not Path(folder).is_dir():
         pytest.skip("LOGICIAN_TEST_MODELS names no folder with model files")
+    needed = ("SmolLM2-135M-Instruct.Q4_1.gguf", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
+    missing = [name for name in needed if not Path(folder, name).exists()]
+    if missing:
+        pytest.skip(f"LOGICIAN_TEST_MODELS has no {', '.join(missing)}")
     home = tmp_path_factory.mktemp("home")
     models = home / "models"
     models.mkdir()
