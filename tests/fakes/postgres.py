@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -42,7 +43,7 @@ class PostgresServer:
     """One cluster; use it as a context manager, then ask for databases."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="logician-pg-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="logician-pg-", dir=_memory()))
         self._names = itertools.count(1)
         self._process: subprocess.Popen[bytes] | None = None
         self._as_user: dict[str, Any] = {}
@@ -80,14 +81,14 @@ class PostgresServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self.stop(signal.SIGQUIT)  # its data goes as well: nothing needs to be written any more
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def stop(self) -> None:
-        """Stop the server at once, whoever is connected; :meth:`serve` brings it back with all its data."""
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop the server, whoever is connected; :meth:`serve` brings it back with all its data."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(20)
+            self._process.send_signal(how)
+            self._process.wait(60)
             self._process = None
 
     def url(self, database: str) -> str:
@@ -100,12 +101,24 @@ class PostgresServer:
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
 
-    def sql(self, statement: str) -> None:
-        """Run one statement outside of a transaction, in the maintenance database."""
+    def wipe(self, database: str, *, keep: Collection[str]) -> None:
+        """Empty the tables ``keep`` of a database and drop its other tables, but for Alembic's."""
+        disconnect = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        self.sql(disconnect % f"'{database}'")
+        names = "', '".join([*keep, "alembic_version"])
+        others = f"SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('{names}')"
+        dropped = [f'DROP TABLE "{name}" CASCADE' for (name,) in self.sql(others, database)]
+        emptied = [f'DELETE FROM "{name}"' for name in keep]
+        self.sql("; ".join(["SET session_replication_role = replica", *dropped, *emptied]), database)
+
+    def sql(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run a statement outside of a transaction; returns its rows."""
         import psycopg
 
-        with psycopg.connect(f"host={self.folder} user=postgres dbname=postgres", autocommit=True) as connection:
-            connection.execute(statement.encode())
+        target = f"host={self.folder} user=postgres dbname={database}"
+        with psycopg.connect(target, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description is not None else []
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -134,6 +147,13 @@ class PostgresServer:
                     log = (self.folder / "server.log").read_text("utf-8", "replace")
                     raise RuntimeError(f"PostgreSQL did not start:\n{log}") from None
                 time.sleep(0.05)
+
+
+def _memory() -> str | None:
+    """A file system in memory with enough room: thousands of small files come and go there at no cost."""
+    folder = Path("/dev/shm")
+    usable = folder.is_dir() and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > 2 * 2**30
+    return str(folder) if usable else None
 
 
 def _unprivileged() -> pwd.struct_passwd:

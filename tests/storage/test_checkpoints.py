@@ -6,12 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any, TypedDict
 
-import pytest
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel
 
-from storage import Database, open_checkpoints
+from storage import Database, open_checkpoints, upgrade
 
 
 class State(TypedDict, total=False):
@@ -91,17 +90,9 @@ class _Own(BaseModel):
     value: str
 
 
-@pytest.mark.postgres
-def test_checkpoint_tables_do_not_disturb_the_schema(postgres: Any, postgres_template: str, tmp_path: Path) -> None:
-    from storage import upgrade
-
-    url = postgres.url(postgres.create(postgres_template))
-
-    async def go() -> None:
-        async with open_checkpoints(url, tmp_path):
-            pass
-
-    asyncio.run(go())
+async def test_checkpoint_tables_do_not_disturb_the_schema(url: str, tmp_path: Path) -> None:
+    async with open_checkpoints(url, tmp_path):
+        pass
     database = Database(url)
     assert upgrade(database) is None
     database.close()
