@@ -29,21 +29,21 @@ EXAMPLES = (
         "primes",
         ":material/terminal:",
         "Write and run a program",
-        "Write primes.py that prints the first 20 prime numbers, one per line. Run it and show me the output.",
+        "Create the file primes.py with a program that prints all prime numbers below 50. Then run it and show me the "
+        "output.",
     ),
     Example(
         "summary",
         ":material/summarize:",
         "Make a file and sum it up",
-        "Create notes.txt with five short facts about the moon, one per line. Then read the file and sum it up in one "
-        "sentence.",
+        "Create the file moon.txt with five short facts about the moon, one per line. Then sum it up in one sentence.",
     ),
     Example(
         "csv",
         ":material/table_chart:",
         "Ask about a table",
-        "Create sales.csv with month and amount: January 120, February 95, March 160. Then use Python to print the "
-        "total and the best month.",
+        "Create the file sales.csv with the columns month and amount: January 120, February 95, March 160. Then tell "
+        "me the best month and the total.",
     ),
 )
 

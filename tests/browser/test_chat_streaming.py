@@ -20,8 +20,8 @@ def test_first_visit_says_what_it_is_and_an_example_works(chat: Chat) -> None:
     chat.page.locator(".st-key-example_primes button").click()
     expect(chat.questions).to_have_count(1)
     chat.finished()
-    expect(chat.answer).to_contain_text("You said: Write primes.py")
-    expect(chat.page).to_have_title(re.compile("Write primes.py.*Logician"))
+    expect(chat.answer).to_contain_text("You said: Create the file primes.py")
+    expect(chat.page).to_have_title(re.compile("Create the file primes.py.*Logician"))
 
 
 def test_a_message_streams_in_and_stays(chat: Chat) -> None:
