@@ -312,6 +312,10 @@ async def test_the_estimate_is_near_the_real_count(llama: Callable[..., Embedded
     }
     for kind, (text, least, most) in texts.items():
         counted = await provider.count_tokens(text)
+        for _ in range(3):  # a busy machine may be too slow to count once; then the model is asked again
+            if counted is None:
+                await collect(provider, request(max_output_tokens=1))
+                counted = await provider.count_tokens(text)
         assert counted is not None
         assert least <= estimate_tokens(text) / counted <= most, kind
 
