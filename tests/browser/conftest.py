@@ -21,6 +21,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE_MS = 30_000
 SIZE = {"width": 1280, "height": 800}
 _EXPECTED = (
+    "/_stcore/health",
     "WebSocket",
     "disconnected from server",
     "internet?",

@@ -120,6 +120,7 @@ def test_live_text_is_formatted_like_the_finished_one(new_page: Callable[..., Pa
     chat.finished()
     answer = chat.answer.get_by_test_id("stMarkdown").first
     expect(answer).to_contain_text("The last words.")
+    expect(answer.locator("pre")).to_contain_text("found = [2, 3]")  # code is drawn a moment after the text
     finished = _words(answer.inner_text())
     assert finished[: len(live)] == live
     for mark in marks:
