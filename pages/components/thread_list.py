@@ -60,7 +60,7 @@ def _list(engine: Engine, current: str | None) -> None:
                 _row(engine, thread, states.get(thread.id, ""), current == thread.id)
         if len(threads) > shown:
             st.button("Show more", key="threads_more", type="tertiary", on_click=_more)
-    pulse(engine, key="threads", soonest_s=3, latest_s=_UNDO_S if deleted is not None else 300)
+    pulse(engine, key="threads", soonest_s=5, latest_s=_UNDO_S if deleted is not None else 300)
 
 
 def _states(engine: Engine) -> dict[str, str]:
