@@ -56,8 +56,8 @@ def _decide(
     arguments = mended(tool, arguments)
     # By id, so that which of several fitting rules is named does not depend on their order.
     spoken = sorted((rule for rule in rules if speaks_of(rule, tool.name, workspace)), key=lambda rule: rule.id)
-    denies = {rule.id: hit(rule, tool, arguments, workspace) for rule in spoken if rule.action == "deny"}
-    for rule_id, found in denies.items():
+    denies = [(rule.id, hit(rule, tool, arguments, workspace)) for rule in spoken if rule.action == "deny"]
+    for rule_id, found in denies:
         if found == "yes":
             return Decision("deny", "A rule forbids it.", rule_id)
     if tool.effect == "ask":
@@ -67,7 +67,7 @@ def _decide(
     line = parse(arguments["command"]) if tool.name == "bash" else None
     if mode == "plan" and not _only_reads(tool, line, workspace):
         return Decision("deny", f"Plan mode only reads, and {_why(tool, line, workspace)}.")
-    doubtful = next((rule_id for rule_id, found in denies.items() if found == "maybe"), None)
+    doubtful = next((rule_id for rule_id, found in denies if found == "maybe"), None)
     if doubtful is not None:
         return Decision("ask", "It cannot be told whether a rule forbids it.", doubtful)
     if mode == "accept_all":

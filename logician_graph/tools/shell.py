@@ -90,7 +90,9 @@ def parse(command: str) -> CommandLine:
         # Elsewhere than between two words the grammar reads a continued line differently from the shell.
         return CommandLine((), ("continues a line in an odd place",), hidden=True)
     source = command.encode("utf-8", "replace")
-    root = _parser().parse(source).root_node
+    # The grammar's scanner reads outside its tables at some characters beyond ASCII, which can end the process:
+    # tree-sitter-bash issue 337. To the shell they are all ordinary, so they are parsed as one that is nowhere else.
+    root = _parser().parse(re.sub(rb"[\x80-\xff]", b"\x01", source)).root_node
     reader = _Reader(source)
     hidden = root.has_error or _has_gaps(root, source)
     if hidden:
@@ -257,6 +259,8 @@ class _Reader:
                 self._word(child, depth)
                 if node.type == "heredoc_redirect":
                     self.problems.append("has arguments after a here-document")
+            elif child.type == "heredoc_start" and not self._source[child.start_byte : child.end_byte].isascii():
+                self.problems.append(_UNPARSED)
             elif child.type not in _HEREDOC_PARTS:
                 self.statement(child, depth + 1)
 

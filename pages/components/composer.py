@@ -142,6 +142,9 @@ def send(engine: Engine, thread_id: str | None, text: str, files: list[tuple[str
             engine.conversations.delete(created.id)
         st.session_state[PROBLEM] = (None if created is not None else thread_id, str(error))
         return
+    if created is not None:  # the choices were for this chat; the next new one starts from the settings again
+        st.session_state.pop("new_model", None)
+        st.session_state.pop("new_mode", None)
     places.select("thread", thread_id)
     st.query_params.pop("run", None)
     st.session_state[SENT] = run.id

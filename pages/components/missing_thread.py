@@ -31,5 +31,10 @@ def missing_thread(engine: Engine, thread_id: str) -> None:
                 key="restore",
                 on_click=doing(lambda: engine.conversations.restore(thread_id)),
             )
-        if st.button("Start a new chat", icon=":material/edit_square:", key="missing_new"):
-            places.go_to_thread(None)
+        st.button(
+            "Start a new chat",
+            icon=":material/edit_square:",
+            key="missing_new",
+            on_click=places.go_to_thread,
+            args=(None,),
+        )

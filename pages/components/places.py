@@ -78,6 +78,10 @@ def select(name: Selected, value: str | None) -> None:
 
 
 def go_to_thread(thread_id: str | None) -> None:
-    """Open the chat page on a thread, or on a new one."""
+    """Open the chat page on a thread, or on a new one.
+
+    Made for a callback: a click whose run is overtaken by another still has its callback called, but its button is
+    never drawn as pressed.
+    """
     st.session_state.pop("selected_thread", None)
     st.switch_page(CHAT, query_params={"thread": thread_id} if thread_id else None)

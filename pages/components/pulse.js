@@ -1,15 +1,38 @@
 // Redraws live parts of a page when something changed, and only when the page is at rest: a redraw that is asked for
 // while a click is on its way to the server could swallow the click.
 const TICK_MS = 1000
-const AFTER_PRESS_MS = 600
+const ANSWER_MS = 3000 // how long a press may take to reach the server when the machine is busy
+const SETTLE_MS = 600 // a script that ends may be the one before the press
 
 const parts = new Set()
 let ticking = null
-let pressedAt = -Infinity
+let quietUntil = 0
+let watching = null
 
+const app = (page) => page.querySelector('[data-testid="stApp"]')
+
+// A press is answered when the script that it asked for has run to its end; one that asks for none just gets old.
 const atRest = (page) =>
-  performance.now() - pressedAt > AFTER_PRESS_MS &&
-  page.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
+  performance.now() > quietUntil && app(page)?.dataset.testScriptState === "notRunning"
+
+function watch(page) {
+  const shown = app(page)
+  if (!shown || watching?.shown === shown) return
+  watching?.observer.disconnect()
+  const observer = new MutationObserver(() => {
+    if (shown.dataset.testScriptState === "notRunning") {
+      quietUntil = Math.min(quietUntil, performance.now() + SETTLE_MS)
+    }
+  })
+  observer.observe(shown, { attributeFilter: ["data-test-script-state"] })
+  watching = { shown, observer }
+}
+
+const pressed = (event) => {
+  if (event.type === "pointerdown" || event.key === "Enter" || !event.target.closest?.("input, textarea")) {
+    quietUntil = performance.now() + ANSWER_MS
+  }
+}
 
 async function token() {
   try {
@@ -22,6 +45,7 @@ async function token() {
 
 async function tick(page) {
   if (!parts.size || page.hidden) return
+  watch(page)
   const current = await token()
   if (current === null || !atRest(page)) return
   const now = performance.now()
@@ -48,7 +72,7 @@ export default function (component) {
   parts.add(part)
   if (ticking === null) {
     for (const kind of ["pointerdown", "keydown"]) {
-      page.addEventListener(kind, () => (pressedAt = performance.now()), { capture: true, passive: true })
+      page.addEventListener(kind, pressed, { capture: true, passive: true })
     }
     ticking = setInterval(() => tick(page), TICK_MS)
   }

@@ -103,9 +103,13 @@ def _actions(engine: Engine, model: LocalModel, used: bool) -> None:
     if model.state in ("absent", "partial", "corrupt"):
         words = {"absent": "Download", "partial": "Go on", "corrupt": "Download again"}[model.state]
         words = "Try again" if model.error else words
-        if st.button(f"{words} ({size(model.bytes)})", icon=":material/download:", key=f"download_{model.id}"):
-            _act(engine.models.start_download, model.id)
-            st.rerun()
+        st.button(
+            f"{words} ({size(model.bytes)})",
+            icon=":material/download:",
+            key=f"download_{model.id}",
+            on_click=_act,
+            args=(engine.models.start_download, model.id),
+        )
     else:
         if st.button(
             "Verify",

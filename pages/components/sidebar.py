@@ -40,10 +40,16 @@ def head(engine: Engine, current: str) -> None:
     """Logo, new chat, search and navigation. ``current`` is the file of the page that is shown."""
     st.logo(_logo(), size="large", icon_image=ICON)
     with st.sidebar:
-        if places.exists(places.CHAT) and st.button(
-            "New chat", icon=":material/edit_square:", width="stretch", shortcut="n", key="new_chat"
-        ):
-            places.go_to_thread(None)
+        if places.exists(places.CHAT):
+            st.button(
+                "New chat",
+                icon=":material/edit_square:",
+                width="stretch",
+                shortcut="n",
+                key="new_chat",
+                on_click=places.go_to_thread,
+                args=(None,),
+            )
         search(engine)
         _navigation(engine, current)
         keyboard()

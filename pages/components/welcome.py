@@ -16,7 +16,7 @@ from pages.components.words import plain
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A task that the built-in model can do."""
+    """A task that the built-in model can do: it says what to create first, and names every file."""
 
     key: str
     icon: str
@@ -36,14 +36,15 @@ EXAMPLES = (
         "summary",
         ":material/summarize:",
         "Make a file and sum it up",
-        "Create the file moon.txt with five short facts about the moon, one per line. Then sum it up in one sentence.",
+        "Create the file todo.txt with three lines: buy milk, call Anna, water the plants. Then read it and tell me in "
+        "one sentence what there is to do.",
     ),
     Example(
         "csv",
         ":material/table_chart:",
         "Ask about a table",
-        "Create the file sales.csv with the columns month and amount: January 120, February 95, March 160. Then tell "
-        "me the best month and the total.",
+        "Create the file sales.csv with the columns month and amount: January 120, February 95, March 160. Then read "
+        "it and tell me how much was sold in March.",
     ),
 )
 

@@ -1,6 +1,6 @@
-"""What browser tests share: one fake endpoint, one real server process, one Chromium, and a fresh tab per test.
+"""What browser tests share: one fake endpoint, one real server process, one Chromium, and for the chat one tab.
 
-Everything but the tab lives as long as this package's tests: the browser's own event loop must be gone before
+Everything lives as long as this package's tests: the browser's own event loop must be gone before
 other suites run theirs.
 """
 
@@ -103,28 +103,39 @@ def profile(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
         context.close()
 
 
+class _Watched:
+    """Opens tabs and keeps what went wrong in their scripts."""
+
+    def __init__(self, profile: Callable[..., BrowserContext]) -> None:
+        self._profile = profile
+        self.pages: list[Page] = []
+        self.problems: list[str] = []
+
+    def open(self, **options: Any) -> Page:
+        page = self._profile(**options).new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.pages.append(page)
+        return page
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(word in message.text for word in _EXPECTED):
+            self.problems.append(message.text)
+
+    def check(self) -> None:
+        problems, self.problems = self.problems, []
+        assert problems == []
+
+
 @pytest.fixture
 def new_page(profile: Callable[..., BrowserContext]) -> Iterator[Callable[..., Page]]:
     """Opens tabs, each a session of its own for the server; a script error in any of them fails the test."""
-    pages: list[Page] = []
-    problems: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and not any(word in message.text for word in _EXPECTED):
-            problems.append(message.text)
-
-    def make(**options: Any) -> Page:
-        page = profile(**options).new_page()
-        pages.append(page)
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("console", note)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        return page
-
-    yield make
-    for page in pages:
+    watched = _Watched(profile)
+    yield watched.open
+    for page in watched.pages:
         page.close()
-    assert problems == []
+    watched.check()
 
 
 @pytest.fixture
@@ -133,7 +144,15 @@ def page(new_page: Callable[..., Page]) -> Page:
     return new_page()
 
 
+@pytest.fixture(scope="package")
+def tab(profile: Callable[..., BrowserContext]) -> _Watched:
+    """The tab that stays open from test to test, as a person's does."""
+    return _Watched(profile)
+
+
 @pytest.fixture
-def chat(page: Page, server: Server) -> Chat:
-    """The chat page, opened on a new chat."""
-    return Chat(page, server).open()
+def chat(tab: _Watched, server: Server) -> Iterator[Chat]:
+    """The chat page on a new chat, in the tab that stays open."""
+    used = tab.pages[-1] if tab.pages and not tab.pages[-1].is_closed() else None
+    yield Chat(used, server).new() if used is not None else Chat(tab.open(), server).open()
+    tab.check()

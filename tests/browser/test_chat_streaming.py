@@ -43,7 +43,7 @@ def test_a_message_streams_in_and_stays(chat: Chat) -> None:
 def test_text_never_doubles_or_vanishes_when_the_run_ends(chat: Chat) -> None:
     chat.page.evaluate(
         """() => {
-          window.seen = []
+          Object.assign(window, { seen: [], looking: true })
           const words = (node) => (node.innerText.match(/zanzibar/g) || []).length
           const look = () => {
             const main = document.querySelector('[data-testid="stMain"]')
@@ -52,14 +52,14 @@ def test_text_never_doubles_or_vanishes_when_the_run_ends(chat: Chat) -> None:
             const lives = roots.map((root) => root?.querySelector('.text')).filter(Boolean)
             const count = [...answers, ...lives].reduce((sum, node) => sum + words(node), 0)
             if (window.seen.at(-1) !== count) window.seen.push(count)
-            requestAnimationFrame(look)
+            if (window.looking) requestAnimationFrame(look)
           }
           look()
         }"""
     )
     chat.ask("say slow 0.1 one two three zanzibar four five")
     chat.page.wait_for_timeout(500)
-    assert chat.page.evaluate("window.seen") == [0, 1]
+    assert chat.page.evaluate("(window.looking = false, window.seen)") == [0, 1]
 
 
 def test_stop_keeps_what_was_written_also_after_a_reload(chat: Chat) -> None:

@@ -180,3 +180,18 @@ def test_bash_runs_no_program_that_was_not_found(command: str) -> None:
         )  # fmt: skip
         log.seek(0)
         assert set(log.read().decode().split("\0")) - {""} <= programs
+
+
+def test_characters_that_the_grammar_cannot_take_are_ordinary() -> None:
+    for code in range(0x80, 0x110000, 251):
+        parse("{" + chr(code))  # some of these end the process, where they reach the grammar's scanner
+    assert [segment.argv for segment in parse("git add größe.txt 日本\u3000語 && echo 🎉").segments] == [
+        ("git", "add", "größe.txt", "日本\u3000語"),
+        ("echo", "🎉"),
+    ]
+
+
+@pytest.mark.parametrize("end", ["é", "'é'", "aé", '"ñ b"'])
+def test_a_here_document_whose_end_is_not_ascii_is_not_understood(end: str) -> None:
+    # The grammar cannot tell é from ñ, so it may end the document elsewhere than the shell does.
+    assert parse(f"cat <<{end}\nñ\ncat <<Z\n{end}\nrm -rf x\nZ\n").hidden
