@@ -1,8 +1,8 @@
 """Reading and writing runs and their events: the ledger that everything on a page comes from.
 
 :meth:`RunLedger.commit` is the only way a running run writes: one :class:`Change` is one transaction, and it fails
-with ``LostOwnership`` when another engine took the run over. What is shown live is what was committed: listeners are
-called after the transaction, in order, with the events as stored.
+with ``LostOwnership`` when the run was claimed again since, by another engine or by the same. What is shown live is
+what was committed: listeners are called after the transaction, in order, with the events as stored.
 """
 
 from __future__ import annotations
@@ -97,15 +97,17 @@ class RunLedger:
             self._publish(run.id, events, messages)
         return True
 
-    def commit(self, run_id: str, change: Change, *, owner: str | None) -> list[RunEvent]:
+    def commit(self, run_id: str, change: Change, *, owner: str | None, attempt: int | None = None) -> list[RunEvent]:
         """Write one step of a run. ``owner`` None is for what a person does from outside (answers, cancellation).
 
-        Raises ``LostOwnership`` when ``owner`` no longer owns the run; then nothing was written.
+        ``attempt`` is the number of the claim that writes: an engine that was thought dead may have claimed its own
+        run again, and then only the newer claim may write. None lets every claim of ``owner`` pass.
+        Raises ``LostOwnership`` when the run is not this owner's any more; then nothing was written.
         """
         with self._order:
             with self.database.write() as session:
                 connection = session.connection()
-                events = self._append(session, run_id, change.events, owner=owner, values=change.run)
+                events = self._append(session, run_id, change.events, owner=owner, attempt=attempt, values=change.run)
                 if change.blobs:
                     keep_blobs(connection, change.blobs)
                 if change.messages:
@@ -136,19 +138,22 @@ class RunLedger:
         events: Sequence[tuple[str, dict[str, Any]]],
         *,
         owner: str | None = None,
+        attempt: int | None = None,
         values: dict[str, Any] | None = None,
     ) -> list[RunEvent]:
         connection = session.connection()
         bindings: dict[str, Any] = {f"v_{name}": value for name, value in (values or {}).items()}
         bindings |= {"b_id": run_id, "b_count": len(events)}
-        if owner is not None:
-            bindings["b_owner"] = owner
-        statement = _bump(tuple(sorted(values or ())), owner is not None)
+        fence = {"owner": owner, "attempt": attempt}
+        fence = {name: value for name, value in fence.items() if value is not None}
+        bindings |= {f"b_{name}": value for name, value in fence.items()}
+        statement = _bump(tuple(sorted(values or ())), tuple(fence))
         last = connection.execute(statement, bindings).scalar_one_or_none()
         if last is None:
             if owner is None:
                 raise StorageError(f"There is no run {run_id!r}.")
-            raise LostOwnership(f"Run {run_id!r} no longer belongs to engine {owner!r}.")
+            claim = "" if attempt is None else f" by its claim {attempt}"
+            raise LostOwnership(f"Run {run_id!r} no longer belongs to engine {owner!r}{claim}.")
         at = now()
         first = last - len(events) + 1
         rows: list[dict[str, Any]] = [
@@ -193,19 +198,20 @@ class RunLedger:
         events: Sequence[tuple[str, dict[str, Any]]],
         *,
         statuses: Collection[str],
+        attempt: int | None = None,
         crashed: bool = False,
     ) -> bool:
-        """Put a run back in the queue with ``events``, if its status is one of ``statuses``; False otherwise."""
+        """Put a run back in the queue with ``events``, if its status is one of ``statuses``; False otherwise.
+
+        ``attempt``: only if it was not claimed again since that claim.
+        """
+        move = update(Run).where(col(Run.id) == run_id, col(Run.status).in_(statuses))
+        if attempt is not None:
+            move = move.where(col(Run.attempt) == attempt)
+        move = move.values(status="queued", owner=None, crashes=col(Run.crashes) + int(crashed))
         with self._order:
             with self.database.write() as session:
-                moved = cast(
-                    "CursorResult[Any]",
-                    session.connection().execute(
-                        update(Run)
-                        .where(col(Run.id) == run_id, col(Run.status).in_(statuses))
-                        .values(status="queued", owner=None, crashes=col(Run.crashes) + int(crashed))
-                    ),
-                )
+                moved = cast("CursorResult[Any]", session.connection().execute(move))
                 if moved.rowcount == 0:
                     return False
                 written = self._append(session, run_id, events)
@@ -407,11 +413,14 @@ _LEAF = (
 
 
 @cache
-def _bump(columns: tuple[str, ...], owned: bool) -> Any:
-    """The update that numbers events and sets ``columns``; made once, so that SQLAlchemy compiles it once."""
+def _bump(columns: tuple[str, ...], fence: tuple[str, ...]) -> Any:
+    """The update that numbers events and sets ``columns`` where the columns of ``fence`` are as bound.
+
+    Made once, so that SQLAlchemy compiles it once.
+    """
     statement = update(Run).where(col(Run.id) == bindparam("b_id"))
-    if owned:
-        statement = statement.where(col(Run.owner) == bindparam("b_owner"))
+    for name in fence:
+        statement = statement.where(getattr(Run, name) == bindparam(f"b_{name}"))
     values: dict[str, Any] = {name: bindparam(f"v_{name}") for name in columns}
     values["last_seq"] = col(Run.last_seq) + bindparam("b_count")
     return statement.values(**values).returning(col(Run.last_seq))

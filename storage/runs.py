@@ -41,7 +41,8 @@ class Run(SQLModel, table=True):
     answer_message_id: str | None = None
     last_seq: int = 0
     attempt: int = 0
-    """How often an engine has started it: more than one means that it waited or was interrupted."""
+    """How often an engine has claimed it: more than one means that it waited or was interrupted. The number of a
+    claim, with the owner, is what a running run writes by."""
     crashes: int = 0
     """How often the engine that ran it died."""
     cancel_requested: bool = False

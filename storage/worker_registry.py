@@ -37,14 +37,19 @@ class WorkerRegistry:
         """Enter this engine; from now on it counts as alive."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock.acquire(timeout=0)
-        at = now()
         with self.database.write() as session:
-            session.add(Worker(id=self.id, host=socket.gethostname(), pid=os.getpid(), started_at=at, heartbeat_at=at))
+            session.add(self._entry())
+
+    def _entry(self) -> Worker:
+        at = now()
+        return Worker(id=self.id, host=socket.gethostname(), pid=os.getpid(), started_at=at, heartbeat_at=at)
 
     def beat(self) -> None:
-        """Say that this engine is alive."""
+        """Say that this engine is alive. One that was thought dead, and struck off, enters again."""
+        known = update(Worker).where(col(Worker.id) == self.id).values(heartbeat_at=now()).returning(col(Worker.id))
         with self.database.write() as session:
-            session.connection().execute(update(Worker).where(col(Worker.id) == self.id).values(heartbeat_at=now()))
+            if session.connection().execute(known).first() is None:
+                session.add(self._entry())
 
     def alive(self) -> set[str]:
         """Ids of the engines that live, this one included; entries of dead ones are removed."""

@@ -82,14 +82,14 @@ class RunContext:
         return self.run.attempt > 1
 
     def commit(self, change: Change) -> list[RunEvent]:
-        """Write one step; raises ``LostOwnership`` when another engine has the run."""
+        """Write one step; raises ``LostOwnership`` when the run was claimed again since."""
         self.account_time()
         change.run.setdefault("usage", self.usage.model_dump())
-        return self.ledger.commit(self.run.id, change, owner=self.owner)
+        return self.ledger.commit(self.run.id, change, owner=self.owner, attempt=self.run.attempt)
 
     def emit(self, *events: tuple[str, dict[str, Any]]) -> None:
         """Write events and nothing else."""
-        self.ledger.commit(self.run.id, Change(events=list(events)), owner=self.owner)
+        self.ledger.commit(self.run.id, Change(events=list(events)), owner=self.owner, attempt=self.run.attempt)
 
     def rules(self) -> Sequence[PermissionRule]:
         """Standing permission rules as they are now."""

@@ -126,7 +126,7 @@ class RunWorker:
                 continue
             what = "The database could not be written" if mine else "Logician stopped"
             event = ("run.interrupted", {"reason": f"{what} while this ran; it goes on now."})
-            if self._ledger.requeue(run.id, [event], statuses=("running",), crashed=True):
+            if self._ledger.requeue(run.id, [event], statuses=("running",), attempt=run.attempt, crashed=True):
                 log.info("Run %s was interrupted and is resumed", run.id)
                 count += 1
         return count
@@ -158,20 +158,29 @@ class RunWorker:
         control = RunControl()
         if run.cancel_requested:
             context.cancelled.set()
+        earlier = self._tasks.get(run.id)
         self._contexts[run.id], self._controls[run.id] = context, control
-        task = asyncio.create_task(execute(context, self._graph, self._checkpoints, control), name=f"run {run.id}")
+        task = asyncio.create_task(self._work(context, control, earlier), name=f"run {run.id}")
         self._tasks[run.id] = task
         task.add_done_callback(lambda done: self._forget(run.id, done))
+
+    async def _work(self, context: RunContext, control: RunControl, earlier: asyncio.Task[Ending] | None) -> Ending:
+        """Work on a claimed run. ``earlier``: on an older claim of it, from before this engine was thought dead."""
+        if earlier is not None:
+            earlier.cancel()
+            await asyncio.wait({earlier})
+        return await execute(context, self._graph, self._checkpoints, control)
 
     def _reject(self, run: Run, reason: str) -> None:
         """End a run that cannot be served: its model or workspace cannot be had."""
         data = {"outcome": "failed", "reason": reason, "usage": run.usage, "answer_message_id": None}
         values = {"status": "done", "outcome": "failed", "reason": reason, "finished_at": now(), "owner": None}
         change = Change(events=[("run.finished", data)], run=values, closes=TRANSIENT)
-        self._ledger.commit(run.id, change, owner=self._registry.id)
+        self._ledger.commit(run.id, change, owner=self._registry.id, attempt=run.attempt)
 
     def _forget(self, run_id: str, task: asyncio.Task[Ending]) -> None:
-        del self._tasks[run_id], self._contexts[run_id], self._controls[run_id]
+        if self._tasks.get(run_id) is task:
+            del self._tasks[run_id], self._contexts[run_id], self._controls[run_id]
         if not task.cancelled() and (error := task.exception()) is not None:
             # The run could not even be settled (disk full, database gone): a later heartbeat finds it.
             log.critical("Run %s could not be settled: %s", run_id, error)

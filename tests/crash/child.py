@@ -42,13 +42,13 @@ def kill_at(engine: Engine, moment: str, kind: str, number: int) -> None:
     original = engine.ledger.commit
     seen = 0
 
-    def commit(run_id: str, change: Change, *, owner: str | None) -> list[RunEvent]:
+    def commit(run_id: str, change: Change, **fence: Any) -> list[RunEvent]:
         nonlocal seen
         met = any(event[0] == kind for event in change.events) or (kind == "leaf" and change.leaf is not None)
         seen += met
         if met and seen == number and moment == "before":
             die()
-        written = original(run_id, change, owner=owner)
+        written = original(run_id, change, **fence)
         if met and seen == number:
             die()
         return written

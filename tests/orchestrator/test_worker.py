@@ -50,6 +50,20 @@ def test_a_run_that_another_engine_took_is_left_alone(h: Harness, caplog: pytest
     assert h.run("say fine").outcome == "completed"
 
 
+def test_an_engine_that_gets_its_own_run_again_goes_on_with_the_newer_claim_alone(h: Harness) -> None:
+    """Another engine thought that this one was dead and gave its run back while it still streamed."""
+    run = h.ask('call slow {"seconds": 2}\nsay after')
+    h.event(run, "tool.started")
+    assert h.engine.ledger.requeue(run.id, [("run.interrupted", {"reason": "thought dead"})], statuses=("running",))
+    done = h.done(run)
+    assert (done.outcome, h.answer(run), done.attempt) == ("completed", "after", 2), done.reason
+    at = {event["type"]: event["at"] for event in h.events(run)}
+    assert h.kinds(run).count("tool.finished") == 1
+    assert at["tool.finished"] - at["run.started"] > 1.95, "the call of the older claim was given up"
+    h.check_thread(run.thread_id)
+    assert h.run("say fine").outcome == "completed"
+
+
 def test_a_run_that_nobody_works_on_any_more_is_taken_up(h: Harness) -> None:
     """Its end could not be written: the row says that this engine runs it, and no task does."""
     run = h.ask('call deploy {"text": "a"}\nsay after')

@@ -127,6 +127,22 @@ def test_who_lost_a_run_writes_nothing(ledger: RunLedger, threads: ThreadStore) 
     assert threads.blobs(["c" * 64]) == {}
 
 
+def test_an_engine_that_claims_its_own_run_again_leaves_the_first_claim_nothing(
+    ledger: RunLedger, threads: ThreadStore
+) -> None:
+    """It was thought dead and was not: what still works on the first claim must not write beside the second."""
+    work = rows.claimed(ledger, threads)
+    assert ledger.requeue(work.id, [], statuses=("running",), attempt=1, crashed=True)
+    assert ledger.claim("me").attempt == 2  # type: ignore[union-attr]
+    with pytest.raises(LostOwnership, match="claim 1"):
+        ledger.commit(work.id, Change(events=[("late", {})], run={"status": "done"}), owner="me", attempt=1)
+    assert not ledger.requeue(work.id, [], statuses=("running",), attempt=1, crashed=True), "it is claimed again"
+    ledger.commit(work.id, Change(events=[("right", {})]), owner="me", attempt=2)
+    assert rows.types(ledger, work.id) == ["run.queued", "right"]
+    stored = ledger.get(work.id)
+    assert stored is not None and (stored.status, stored.owner, stored.crashes) == ("running", "me", 1)
+
+
 def test_a_run_that_is_not_there_is_said(ledger: RunLedger) -> None:
     with pytest.raises(StorageError, match="'nope'"):
         ledger.commit("nope", Change(events=[("x", {})]), owner=None)

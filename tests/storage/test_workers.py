@@ -137,6 +137,17 @@ def test_beating_moves_the_heartbeat(database: Database, registry: WorkerRegistr
         assert now() - session.get_one(Worker, registry.id).heartbeat_at < 5
 
 
+def test_an_engine_that_was_thought_dead_enters_again(
+    database: Database, registry: WorkerRegistry, tmp_path: Path
+) -> None:
+    """Else the others would take its runs from it at every beat."""
+    with database.write() as session:
+        session.delete(session.get_one(Worker, registry.id))
+    registry.beat()
+    assert table(database) == {registry.id}
+    assert registry.id in WorkerRegistry(database, tmp_path).alive()
+
+
 def test_engines_in_one_process_see_each_other(database: Database, registry: WorkerRegistry, tmp_path: Path) -> None:
     other = WorkerRegistry(database, tmp_path)
     other.register()
