@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import SecretStr
 
 from logician_graph.engine_loop import EngineLoop
-from logician_graph.errors import LogicianError, NotFound, SettingsError, UsageError
+from logician_graph.errors import Conflict, LogicianError, NotFound, SettingsError, UsageError
 from logician_graph.inference import ProviderCheck
 from logician_graph.inspector import Inspector
 from logician_graph.model_desk import LOCAL_PREFIX, ModelDesk
@@ -45,6 +45,7 @@ from logician_graph.workspaces import missing_workspace, usable_workspace
 from storage import (
     Approval,
     Database,
+    NotOpen,
     PreferenceStore,
     Rule,
     Run,
@@ -343,23 +344,36 @@ class Engine:
     ) -> None:
         """Answer an approval; ``always`` stores the request's suggestion of that number as a standing rule.
 
-        ``by`` names the signed-in person, where there is one.
+        ``by`` names the signed-in person, where there is one. Raises ``Conflict`` when it is not open any more.
         """
-        approval = self.approval(approval_id)
+        approval = self._asked(approval_id, "approval")
         answer: dict[str, Any] = {"decision": decision, "reason": reason.strip()[:2000]} | ({"by": by} if by else {})
         rule = _rule(approval.request["suggestions"][always]) if always is not None and decision == "allow" else None
         if rule is not None:
             answer["rule_id"] = rule.id
-        self.ledger.answer(approval_id, answer)
+        self._answer(approval_id, answer)
         if rule is not None:  # only now: an answer that came too late must leave no rule behind
             self.preferences.put_rule(rule)
-        self._wake()
 
     def answer_question(self, approval_id: str, text: str, *, by: str | None = None) -> None:
-        """Answer a question of the agent."""
+        """Answer a question of the agent. Raises ``Conflict`` when it is not open any more."""
+        self._asked(approval_id, "question")
         if not text.strip():
             raise UsageError("The answer is empty: write something first.")
-        self.ledger.answer(approval_id, {"text": text.strip()} | ({"by": by} if by else {}))
+        self._answer(approval_id, {"text": text.strip()} | ({"by": by} if by else {}))
+
+    def _asked(self, approval_id: str, kind: Literal["approval", "question"]) -> Approval:
+        approval = self.approval(approval_id)
+        if approval.kind != kind:
+            needed = "in words" if approval.kind == "question" else "with allow or deny"
+            raise UsageError(f"Request {approval_id!r} must be answered {needed}.")
+        return approval
+
+    def _answer(self, approval_id: str, answer: dict[str, Any]) -> None:
+        try:
+            self.ledger.answer(approval_id, answer)
+        except NotOpen as error:
+            raise Conflict(_why_not_open(self.approval(approval_id))) from error
         self._wake()
 
     def approval(self, approval_id: str) -> Approval:
@@ -421,6 +435,14 @@ class Engine:
             "runs": self.ledger.count_by_status(),
             "events_written": self.hub.events_written,
         }
+
+
+def _why_not_open(approval: Approval) -> str:
+    if approval.state == "withdrawn":
+        return "This needs no answer any more: its run has ended, or a rule decided it."
+    answer = approval.answer or {}
+    said = {"allow": "allowed", "deny": "denied"}.get(answer.get("decision", ""), f"“{answer.get('text', '')[:80]}”")
+    return f"This was answered already: {said}. The first answer counts."
 
 
 def _rule(suggestion: Mapping[str, Any]) -> Rule:

@@ -16,9 +16,9 @@
     ├── DownloadError           weights could not be fetched or verified; what was fetched is kept
     └── SandboxError            the isolation level asked for cannot be had here
 
-Beside the tree stand ``storage.StorageError`` (a write or read failed: stop the run loudly) and its subclass
-``storage.LostOwnership`` (another engine owns this run now: stop working on it, write nothing); the storage room
-imports nothing from here.
+Beside the tree stand ``storage.StorageError`` (a write or read failed: stop the run loudly) and its subclasses
+``storage.LostOwnership`` (another claim has this run now: stop working on it, write nothing) and ``storage.NotOpen``
+(answered already; the engine makes it a Conflict); the storage room imports nothing from here.
 
 Messages say what happened and what to do next; values are quoted with ``!r``. Secrets never enter a message.
 """

@@ -6,7 +6,7 @@ LangGraph checkpoints. The room keeps what it is told and raises when it cannot;
 
 from storage.checkpoints import open_checkpoints
 from storage.database import Database, default_url
-from storage.errors import LostOwnership, StorageError
+from storage.errors import LostOwnership, NotOpen, StorageError
 from storage.ids import new_id, now
 from storage.preference_store import PreferenceStore
 from storage.preferences import Rule, Setting
@@ -27,6 +27,7 @@ __all__ = [
     "Intent",
     "LostOwnership",
     "Message",
+    "NotOpen",
     "PreferenceStore",
     "Rule",
     "Run",

@@ -9,3 +9,7 @@ class StorageError(Exception):
 
 class LostOwnership(StorageError):
     """Another engine owns this run now: stop working on it and write nothing."""
+
+
+class NotOpen(StorageError):
+    """What was to be answered is answered or withdrawn: nothing was written, and nothing is wrong with the database."""

@@ -17,7 +17,7 @@ from sqlalchemy import CursorResult, bindparam, delete, func, insert, or_, text,
 from sqlmodel import Session, SQLModel, col, select
 
 from storage.database import Database
-from storage.errors import LostOwnership, StorageError
+from storage.errors import LostOwnership, NotOpen, StorageError
 from storage.ids import now
 from storage.runs import Approval, Intent, Run, RunEvent
 from storage.thread_store import keep_blobs
@@ -219,7 +219,7 @@ class RunLedger:
         return True
 
     def answer(self, approval_id: str, answer: dict[str, Any]) -> Approval:
-        """Make a person's answer durable and queue its run again. Exactly once: a second answer raises StorageError."""
+        """Make a person's answer durable and queue its run again. Exactly once: a second answer raises ``NotOpen``."""
         with self._order:
             with self.database.write() as session:
                 taken = cast(
@@ -231,7 +231,7 @@ class RunLedger:
                     ),
                 )
                 if taken.rowcount == 0:
-                    raise StorageError(f"Request {approval_id!r} is not open: it was answered or withdrawn already.")
+                    raise NotOpen(f"Request {approval_id!r} is not open: it was answered or withdrawn already.")
                 approval = session.get_one(Approval, approval_id, populate_existing=True)
                 event = ("approval.answered", {"approval_id": approval_id, "call_id": approval.call_id, **answer})
                 session.connection().execute(

@@ -153,7 +153,7 @@ class Conversations:
     def restore(self, thread_id: str) -> None:
         """Bring a deleted thread back."""
         if not self._threads.update(thread_id, deleted_at=None):
-            raise NotFound(f"There is no chat {thread_id!r} to restore.")
+            raise NotFound(f"There is no chat {thread_id!r} to restore: it was removed for good, or never was.")
 
     def show_branch(self, message_id: str) -> None:
         """Show the branch through ``message_id``, down to its newest end."""

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from logician_graph.errors import NotFound, UsageError
+from logician_graph.errors import Conflict, NotFound, UsageError
 from logician_graph.tools.types import ToolOutput
-from storage import StorageError
 from tests.fakes.tools import FakeTool, OutputTool, declaration
 from tests.orchestrator.harness import Harness
 
@@ -83,11 +82,22 @@ def test_a_second_answer_is_refused(h: Harness) -> None:
     (ask,) = h.asks(run)
     h.engine.answer_approval(ask.id, "deny")
     h.done(run)
-    with pytest.raises((StorageError, UsageError), match="answered"):
+    with pytest.raises(Conflict, match="answered already: denied"):
         h.engine.answer_approval(ask.id, "allow")
     with pytest.raises(NotFound):
         h.engine.answer_approval("nothing", "allow")
     assert h.deploy.calls == []
+
+
+def test_an_answer_to_a_run_that_was_stopped_is_refused(h: Harness) -> None:
+    run = h.ask(ONE)
+    (ask,) = h.asks(run)
+    h.engine.cancel(run.id)
+    h.done(run)
+    with pytest.raises(Conflict, match="needs no answer any more"):
+        h.engine.answer_approval(ask.id, "allow")
+    with pytest.raises(UsageError, match="allow or deny"):
+        h.engine.answer_question(ask.id, "yes")
 
 
 def test_many_approvals_in_one_run_are_no_crashes(h: Harness) -> None:
@@ -155,7 +165,7 @@ def test_a_late_always_stores_no_rule(h: Harness) -> None:
     (ask,) = h.asks(run)
     h.engine.answer_approval(ask.id, "deny")
     h.done(run)
-    with pytest.raises((StorageError, UsageError)):
+    with pytest.raises(Conflict):
         h.engine.answer_approval(ask.id, "allow", always=0)
     assert h.engine.preferences.rules() == []
 
@@ -171,6 +181,10 @@ def test_a_question_is_answered_in_place(h: Harness) -> None:
     assert list(h.results(run).values()) == ["blue, please"]
     step = h.view(run).tool_steps[0]
     assert (step.state, step.text) == ("ok", "blue, please")
+    with pytest.raises(Conflict, match="answered already: “blue, please”"):
+        h.engine.answer_question(ask.id, "red")
+    with pytest.raises(UsageError, match="in words"):
+        h.engine.answer_approval(ask.id, "allow")
     h.check_thread(run.thread_id)
 
 

@@ -161,6 +161,9 @@ def test_what_the_person_may_not_do_is_said(h: Harness) -> None:
     h.engine.conversations.restore(thread.id)
     assert h.run("say back", thread).outcome == "completed"
     assert len(h.branch(thread.id)) == 4
+    h.engine.conversations.restore(thread.id)
+    with pytest.raises(NotFound, match="removed for good"):
+        h.engine.conversations.restore("purged")
 
 
 def test_a_workspace_that_is_gone_is_said_before_anything_is_written(h: Harness) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storage import Change, Database, LostOwnership, RunLedger, StorageError, ThreadStore, new_id
+from storage import Change, Database, LostOwnership, NotOpen, RunLedger, StorageError, ThreadStore, new_id
 from tests.storage import rows
 
 
@@ -177,7 +177,7 @@ def test_an_answer_queues_the_run_and_counts_once(ledger: RunLedger, threads: Th
     event = ledger.events(work.id)[-1]
     assert event.type == "approval.answered"
     assert event.data == {"approval_id": ask.id, "call_id": "call-1", "decision": "allow", "reason": ""}
-    with pytest.raises(StorageError, match="answered or withdrawn"):
+    with pytest.raises(NotOpen, match="answered or withdrawn"):
         ledger.answer(ask.id, {"decision": "deny", "reason": ""})
     assert ledger.approval(ask.id).answer == {"decision": "allow", "reason": ""}  # type: ignore[union-attr]
     assert rows.types(ledger, work.id).count("approval.answered") == 1
