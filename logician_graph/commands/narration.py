@@ -123,7 +123,9 @@ def _note_of(kind: str, data: Mapping[str, Any]) -> str | None:
         case "verify.finished":
             return f"check {'passed' if data['passed'] else 'FAILED'}: {data['command']}"
         case "context.trimmed":
-            return f"{data['dropped_turns']} old turns no longer fit the model's window"
+            from logician_graph.orchestrator import left_out  # loads SQLAlchemy, which `--help` need not wait for
+
+            return f"left out to fit the model's window: {left_out(data)}"
         case "run.interrupted":
             return str(data["reason"])
         case _:

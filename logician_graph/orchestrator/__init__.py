@@ -9,7 +9,7 @@ from logician_graph.orchestrator.assemble import rebuild
 from logician_graph.orchestrator.branch import BranchCache
 from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.conversations import Attachment, Conversations
-from logician_graph.orchestrator.events import TRANSIENT, envelope
+from logician_graph.orchestrator.events import TRANSIENT, envelope, left_out
 from logician_graph.orchestrator.export import to_json, to_markdown
 from logician_graph.orchestrator.history import repair, to_chat
 from logician_graph.orchestrator.hub import EventHub
@@ -37,6 +37,7 @@ __all__ = [
     "UserTurn",
     "envelope",
     "fold",
+    "left_out",
     "list_workspace",
     "rebuild",
     "repair",

@@ -74,3 +74,13 @@ def envelope(event: RunEvent, messages: Mapping[str, Message]) -> dict[str, Any]
 def message_ids(events: Sequence[RunEvent]) -> list[str]:
     """Ids of the messages that these events refer to."""
     return [event.data["message_id"] for event in events if event.type == "message.added"]
+
+
+def left_out(data: Mapping[str, Any]) -> str:
+    """What a ``context.trimmed`` event left out of the model's view, in words: never an empty kind."""
+    kinds = (
+        (data["dropped_turns"], "{} earlier turn{}"),
+        (data["dropped_steps"], "{} earlier step{} of this turn"),
+        (data["shortened"], "the middle of {} long message{}"),
+    )
+    return " and ".join(words.format(number, "" if number == 1 else "s") for number, words in kinds if number)

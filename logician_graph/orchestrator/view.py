@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from logician_graph.orchestrator.events import left_out
+
 StepKind = Literal["thinking", "text", "tool", "verify", "notice"]
 StepState = Literal["running", "waiting", "ok", "error", "denied", "stopped"]
 
@@ -278,13 +280,7 @@ def _verify_finished(view: RunView, data: dict[str, Any], item: dict[str, Any]) 
 
 
 def _trimmed(view: RunView, data: dict[str, Any], item: dict[str, Any]) -> None:
-    turns, steps = data["dropped_turns"], data["dropped_steps"]
-    if turns or steps:
-        left = f"{turns or steps} earlier {'turn' if turns else 'step'}{'' if (turns or steps) == 1 else 's'}"
-        title = f"{left} left the model's view to fit its window"
-    else:
-        title = "Long messages were shortened to fit the model's window"
-    _notice(view, item, title)
+    _notice(view, item, f"Left out of the model's view to fit its window: {left_out(data)}")
 
 
 def _repaired(view: RunView, data: dict[str, Any], item: dict[str, Any]) -> None:

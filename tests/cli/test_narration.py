@@ -6,6 +6,8 @@ import io
 import json
 from typing import Any
 
+import pytest
+
 from logician_graph.commands.narration import JsonLines, Prose
 from logician_graph.redaction import register_secret
 
@@ -62,6 +64,20 @@ def test_a_reply_that_was_cut_off_is_said_to_start_again() -> None:
 
 def test_a_reset_before_any_text_says_nothing() -> None:
     assert told(event("text.reset", message_id="m1")) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("turns", "steps", "shortened", "words"),
+    [
+        (1, 0, 0, "1 earlier turn"),
+        (0, 12, 0, "12 earlier steps of this turn"),
+        (0, 0, 2, "the middle of 2 long messages"),
+        (3, 1, 1, "3 earlier turns and 1 earlier step of this turn and the middle of 1 long message"),
+    ],
+)
+def test_what_was_left_out_is_said(turns: int, steps: int, shortened: int, words: str) -> None:
+    _, notes = told(event("context.trimmed", dropped_turns=turns, dropped_steps=steps, shortened=shortened))
+    assert notes == f"left out to fit the model's window: {words}\n"
 
 
 def test_notes_are_short_single_lines() -> None:

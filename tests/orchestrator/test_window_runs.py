@@ -85,7 +85,7 @@ def test_one_message_of_200_000_characters(small: tuple[Harness, StrictWindow]) 
     assert len(h.branch(run.thread_id)[0].text) > 200_000
     after = h.run("say next", run.thread_id)
     assert after.outcome == "completed"
-    assert any(step.kind == "notice" and "shortened" in step.title for step in h.view(run).steps)
+    assert any(step.kind == "notice" and "long message" in step.title for step in h.view(run).steps)
 
 
 def test_long_tool_results_in_one_turn_are_shortened_oldest_first(small: tuple[Harness, StrictWindow]) -> None:
@@ -147,4 +147,6 @@ def test_a_turn_of_many_small_steps_fits(small: tuple[Harness, StrictWindow]) ->
     news = h.of(run, "context.trimmed")
     assert 1 <= len(news) < 12, "each leap is told once"
     assert news[-1]["dropped_steps"] == 110 - sum(1 for m in sent if m["role"] == "assistant")
+    told = [step.title for step in h.view(run).steps if step.kind == "notice"]
+    assert len(told) == len(news) and f"{news[-1]['dropped_steps']} earlier steps of this turn" in told[-1]
     h.check_thread(run.thread_id)
