@@ -119,7 +119,7 @@ class Settings(BaseSettings):
     max_seconds: float = Field(default=3600, gt=0)
     """Seconds of work that one run may take; waiting for a person does not count."""
     max_cost_usd: Money | None = None
-    """US dollars that one run may cost; needs prices. Unset: no limit."""
+    """US dollars that one run may cost; needs prices. 0: only what is free. Unset: no limit."""
     price_input_per_mtok: Money | None = None
     """US dollars per million input tokens. Unset: cost is unknown, not zero."""
     price_output_per_mtok: Money | None = None

@@ -29,7 +29,7 @@ def calls_spent(options: RunOptions, usage: RunUsage) -> str | None:
 
 
 def exhausted(options: RunOptions, usage: RunUsage) -> Exhausted | None:
-    """The first budget that forbids another model call, or None."""
+    """The first budget that forbids another model call, or None. A limit of 0 lets through what uses nothing."""
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     checks: list[tuple[str, float | None, float]] = [
         ("turns", options.max_turns, usage.model_calls),
@@ -38,6 +38,6 @@ def exhausted(options: RunOptions, usage: RunUsage) -> Exhausted | None:
         ("US dollars", options.max_cost_usd, usage.cost_usd or 0.0),
     ]
     for name, limit, used in checks:
-        if limit is not None and used >= limit:
+        if limit is not None and used >= limit and used > 0:
             return Exhausted(name, limit, used)
     return None

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from logician_graph.orchestrator import RunOptions, RunUsage
+from logician_graph.orchestrator.budget import exhausted
 from logician_graph.tools.types import ToolContext, ToolOutput
 from storage import Run
 from tests.fakes.openai_server import Reply, Usage
@@ -116,6 +118,46 @@ def test_money(build: Callable[..., Harness]) -> None:
     assert run.usage["cached_tokens"] == 150_000
     assert h.of(run, "model.finished")[0]["cost_usd"] == pytest.approx(0.065)
     blocked(h, run, "US dollars")
+
+
+def test_no_money_lets_what_is_free_go_on(build: Callable[..., Harness]) -> None:
+    h = build(price_input_per_mtok=0, price_output_per_mtok=0, price_cached_per_mtok=0, max_cost_usd=0)
+    run = h.run("call count {}\nsay after")
+    assert (run.outcome, run.usage["cost_usd"]) == ("completed", 0.0), run.reason
+
+
+def test_no_money_ends_what_costs_any(build: Callable[..., Harness]) -> None:
+    h = build(price_input_per_mtok=0.01, price_output_per_mtok=0.01, max_cost_usd=0)
+    h.fake.handler = always_calls
+    run = h.run("loop")
+    assert run.usage["model_calls"] == 1 and run.usage["cost_usd"] > 0
+    blocked(h, run, "US dollars")
+
+
+@pytest.mark.parametrize(
+    ("limits", "usage", "budget"),
+    [
+        ({"max_cost_usd": 0.0}, {"cost_usd": 0.0, "model_calls": 3}, None),
+        ({"max_cost_usd": 0.0}, {"cost_usd": None, "model_calls": 3}, None),
+        ({"max_cost_usd": 0.0}, {"cost_usd": 1e-9}, "US dollars"),
+        ({"max_cost_usd": 1.0}, {"cost_usd": 1.0}, "US dollars"),
+        ({"max_turns": 1}, {}, None),
+        ({"max_turns": 1}, {"model_calls": 1}, "turns"),
+        ({"max_tokens": 1}, {"input_tokens": None}, None),
+        ({"max_tokens": 1}, {"input_tokens": 1, "output_tokens": 0}, "tokens"),
+        ({"max_seconds": 0.001}, {"seconds": 0.0}, None),
+        ({"max_seconds": 0.001}, {"seconds": 0.001}, "seconds"),
+    ],
+)
+def test_where_each_limit_begins(limits: dict[str, Any], usage: dict[str, Any], budget: str | None) -> None:
+    reached = exhausted(RunOptions(model="local:x", workspace="/w", **limits), RunUsage(**usage))
+    assert (reached.budget if reached else None) == budget
+
+
+@pytest.mark.parametrize("nothing", ["max_turns", "max_tokens", "max_seconds"])
+def test_a_limit_that_nothing_could_pass_is_refused(nothing: str) -> None:
+    with pytest.raises(ValueError, match=nothing):
+        RunOptions(model="local:x", workspace="/w", **{nothing: 0})
 
 
 def test_unreported_tokens_make_the_cost_unknown(build: Callable[..., Harness]) -> None:
