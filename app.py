@@ -176,6 +176,10 @@ try:
 except SettingsError as error:
     sys.exit(f"Logician cannot start. {error}")
 
+if streamlit_config._main_script_path is None:  # pyright: ignore[reportPrivateUsage]
+    # Streamlit looks for its settings here and beside the main script; started elsewhere it would find neither.
+    streamlit_config._main_script_path = str(ROOT / "app.py")  # pyright: ignore[reportPrivateUsage]
+
 app = st.App(
     ROOT / "pages" / "shell.py",
     lifespan=server.lifespan,

@@ -21,6 +21,7 @@ from logician_graph.settings import Settings, variable
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("logician_graph", "storage", "pages")
+PACKED = (*CODE, "static", ".streamlit")
 ROOMS = ("commands", "gateway", "inference", "orchestrator", "sandbox", "tools")
 LONGEST = 400
 LONGER: dict[str, str] = {
@@ -156,6 +157,23 @@ def test_every_import_from_outside_is_a_direct_requirement() -> None:
             if not {canonicalize_name(owner) for owner in owners.get(top, ())} & asked:
                 missing.add(f"{_name(path)} imports {top}")
     assert missing == set()
+
+
+def test_every_data_file_is_in_what_is_installed() -> None:
+    """A wheel holds what the globs name and nothing else; here they must name each file that is no Python."""
+    tracked = subprocess.run(["git", "ls-files", *PACKED], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    data = {name for name in tracked.splitlines() if not name.endswith(".py")}
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = [pattern.removesuffix("*") for pattern in setuptools["packages"]["find"]["include"]]
+    assert set(folders) | {".streamlit"} == set(PACKED)
+    named: set[str] = set()
+    for package, globs in setuptools["package-data"].items():
+        folder = ROOT / package.replace(".", "/")
+        for pattern in globs:
+            found = {path.resolve().relative_to(ROOT).as_posix() for path in folder.glob(pattern)}
+            assert found, f"{package}: {pattern} names nothing"
+            named |= found
+    assert data - named == set()
 
 
 # Documents
