@@ -6,7 +6,9 @@ It lives on the engine's event loop. Other threads talk to it through :meth:`wak
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_S = 1.0
-"""How often to look for work and stops that came from another process."""
+"""How often to look for work that came from another process."""
+ACTIVE_POLL_S = 0.25
+"""How often to do so, and to look for stops, while runs are worked on."""
 BEAT_S = 5.0
 DRAIN_S = 6.0
 """How long running steps may finish on shutdown before their runs are put back as they are."""
@@ -58,6 +62,7 @@ class RunWorker:
         """True in a process that serves just the runs reserved for it and leaves orphans to others."""
         self._wake = asyncio.Event()
         self._stopping = False
+        self._heard = 0.0
         self._tasks: dict[str, asyncio.Task[Ending]] = {}
         self._contexts: dict[str, RunContext] = {}
         self._controls: dict[str, RunControl] = {}
@@ -94,10 +99,9 @@ class RunWorker:
             beat.cancel()
 
     async def _rest(self) -> None:
-        try:
-            await asyncio.wait_for(self._wake.wait(), POLL_S)
-        except TimeoutError:
-            self._hear_stops()
+        self._hear_stops()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), ACTIVE_POLL_S if self._contexts else POLL_S)
 
     async def drain(self) -> None:
         """Stop claiming; let steps finish for a moment, then put every run back so that the next start goes on."""
@@ -187,8 +191,10 @@ class RunWorker:
         self.wake()
 
     def _hear_stops(self) -> None:
-        if not self._contexts:
+        """Stops from another process; looked for by the clock, as a busy worker is woken all the time."""
+        if not self._contexts or time.monotonic() - self._heard < ACTIVE_POLL_S:
             return
+        self._heard = time.monotonic()
         for run in self._ledger.many(list(self._contexts)).values():
             if run.cancel_requested:
                 self._contexts[run.id].cancelled.set()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from logician_graph.errors import NotFound
-from storage import Run
+from logician_graph.settings import Settings
+from storage import Database, Run, RunLedger
 from tests.orchestrator.harness import Harness
 
 AT_ONCE_S = 4.0
@@ -120,6 +122,53 @@ def test_a_stop_while_it_comes_to_wait_is_heard(h: Harness) -> None:
         run = h.ask('call deploy {"text": "a"}\nsay never')
         h.event(run, "approval.requested")
         stop(h, run)
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[RunLedger]:
+    """The ledger as another process on the same home has it."""
+    database = Database(Settings.load().database_url)
+    yield RunLedger(database)
+    database.close()
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_stop_by_another_process_is_heard_within_a_second(h: Harness, elsewhere: RunLedger, busy: bool) -> None:
+    """Also by an engine that is woken so often that it never rests for the length of a poll."""
+    run = h.ask('call slow {"seconds": 20}\nsay never')
+    h.event(run, "tool.started")
+    over = threading.Event()
+
+    def keep_awake() -> None:
+        while not over.wait(0.05 if busy else 20):
+            h.engine.conversations._wake()  # pyright: ignore[reportPrivateUsage]
+
+    waking = threading.Thread(target=keep_awake)
+    waking.start()
+    try:
+        time.sleep(0.3)
+        started = time.monotonic()
+        assert elsewhere.request_cancel(run.id) == "running"
+        done = h.status(run, "done")
+        assert time.monotonic() - started < 1.0 and done.outcome == "cancelled"
+    finally:
+        over.set()
+        waking.join()
+
+
+def test_an_answer_by_another_process_is_heard_within_a_second_while_a_run_is_active(
+    h: Harness, elsewhere: RunLedger
+) -> None:
+    active = h.ask('call slow {"seconds": 5}\nsay fine')
+    run = h.ask('call deploy {"text": "a"}\nsay after')
+    (ask,) = h.asks(run)
+    h.event(active, "tool.started")
+    started = time.monotonic()
+    elsewhere.answer(ask.id, {"decision": "allow", "reason": ""})
+    assert h.done(run).outcome == "completed"
+    assert time.monotonic() - started < 1.0
+    assert h.engine.run(active.id).status == "running"
+    stop(h, active)
 
 
 def test_stopping_twice_and_what_is_over(h: Harness) -> None:
