@@ -137,10 +137,19 @@ class Engine:
                 only_own=self._only_own,
             )
             self._worker = worker
+            warming = asyncio.ensure_future(self._warm())
             await worker.serve()
+            await warming
         except Exception as error:  # the loop boundary: shown by health, pages and doctor
             self.problem = f"{type(error).__name__}: {error}"
             log.critical("The engine stopped working on runs", exc_info=True)
+
+    async def _warm(self) -> None:
+        """Load what the first tool call needs beside the loop, which it would hold up."""
+        try:
+            await asyncio.to_thread(self.bus.warm)
+        except ImportError:
+            log.exception("What the tools need cannot be loaded; their calls will say so")
 
     async def stop(self) -> None:
         """Drain: running steps finish or are cut at a clean point, runs go on at the next start."""

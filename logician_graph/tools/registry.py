@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logician_graph.tools.arguments import checked, without_surrogates
+from logician_graph.tools.arguments import checked, problem, without_surrogates
 from logician_graph.tools.paths import SAVED
 from logician_graph.tools.preview import bounded
+from logician_graph.tools.shell import parse
 from logician_graph.tools.types import Tool, ToolContext, ToolFailed, ToolOutput
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ class ToolBus:
 
         declarations = [tool.declaration for tool in self._tools.values()]
         return tuple(ToolSpec(each.name, each.description, each.parameters) for each in declarations)
+
+    def warm(self) -> None:
+        """Load what the first decision and the first call need; takes a tenth of a second, so call it in a thread."""
+        for tool in self:
+            problem(tool.declaration, {})
+        parse("true")
 
     async def call(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Run one call to its end, its timeout or its cancellation. Raises nothing but CancelledError."""

@@ -14,6 +14,7 @@ import pytest
 from logician_graph.orchestrator.runner import MAX_CRASHES
 from logician_graph.sandbox import IsolationLevel, launch
 from logician_graph.settings import Settings
+from logician_graph.tools import ToolBus
 from storage import Change, Database, RunLedger
 from tests.fakes.postgres import PostgresServer, available
 from tests.orchestrator.harness import Harness
@@ -75,6 +76,16 @@ def test_a_run_that_nobody_works_on_any_more_is_taken_up(h: Harness) -> None:
     assert "could not be written" in h.of(run, "run.interrupted")[0]["reason"]
     h.engine.answer_approval(ask.id, "allow")
     assert h.done(run).outcome == "completed"
+
+
+def test_what_the_first_call_needs_is_loaded_beside_the_loop(
+    build: Callable[..., Harness], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    monkeypatch.setattr(ToolBus, "warm", lambda _bus: threads.append(threading.current_thread().name))
+    h = build()
+    h.until(lambda: threads, "the tools to be warmed")
+    assert threads[0] != "logician-engine" and len(threads) == 1
 
 
 def test_an_engine_that_is_stopped_at_once_leaves_nothing(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -50,6 +52,26 @@ class Probe:
 
 async def echo(arguments: Mapping[str, Any], context: ToolContext) -> ToolOutput:
     return ToolOutput(repr(dict(arguments)))
+
+
+WARMED = """
+import sys
+from logician_graph.tools import decide, default_bus
+bus = default_bus()
+assert "jsonschema" not in sys.modules, "the start of the server need not wait for it"
+bus.warm()
+before = set(sys.modules)
+for name in bus.names():
+    arguments = {"command": "ls | wc -l", "path": "a", "pattern": "x"}
+    for mode in ("plan", "ask", "accept_edits", "accept_all"):
+        decide(bus.get(name).declaration, arguments, mode=mode, rules=[], workspace="/w", tainted=False)
+print(sorted(set(sys.modules) - before))
+"""
+
+
+def test_a_warm_bus_loads_nothing_at_the_first_decision() -> None:
+    done = subprocess.run([sys.executable, "-c", WARMED], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def with_probe(place: Place, behaviour: Behaviour, **changes: Any) -> Place:
