@@ -77,6 +77,11 @@ def select(name: Selected, value: str | None) -> None:
         st.query_params[name] = value
 
 
+def go_to_run(run_id: str) -> None:
+    """Open one run in the list's place, as one step of the browser's history: the list's filters leave the URL too."""
+    st.switch_page(RUNS, query_params={"run": run_id})
+
+
 def go_to_thread(thread_id: str | None) -> None:
     """Open the chat page on a thread, or on a new one.
 

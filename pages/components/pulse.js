@@ -29,7 +29,7 @@ function watch(page) {
 }
 
 const pressed = (event) => {
-  if (event.type === "pointerdown" || event.key === "Enter" || !event.target.closest?.("input, textarea")) {
+  if (event.type !== "keydown" || event.key === "Enter" || !event.target.closest?.("input, textarea")) {
     quietUntil = performance.now() + ANSWER_MS
   }
 }
@@ -74,6 +74,7 @@ export default function (component) {
     for (const kind of ["pointerdown", "keydown"]) {
       page.addEventListener(kind, pressed, { capture: true, passive: true })
     }
+    page.defaultView.addEventListener("popstate", pressed, { capture: true })
     ticking = setInterval(() => tick(page), TICK_MS)
   }
   return () => parts.delete(part)

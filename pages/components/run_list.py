@@ -75,8 +75,7 @@ def _table(engine: Engine, wanted: RunFilter, order: RunOrder, total: int) -> No
     rows = engine.inspector.runs.page(wanted, order=order, limit=PAGE, offset=(number - 1) * PAGE)
     run_id, thread_id = run_table(rows, key="run_table")
     if run_id:
-        places.select("run", run_id)
-        st.rerun()
+        places.go_to_run(run_id)
     if thread_id:
         places.go_to_thread(thread_id)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):

@@ -144,3 +144,4 @@ def _act(action: Callable[[str], None], model_id: str) -> None:
         action(model_id)
     except (LogicianError, StorageError) as error:
         note("catalogue", str(error), icon="error")
+    st.rerun()  # the whole page: whether a download is followed is decided outside the list
