@@ -64,8 +64,8 @@ def code_key(code: str) -> str:
     tree = parse_code(code)
     try:
         form = ast.dump(normalised(tree))
-    except RecursionError as error:
-        raise SyntaxError("the code is nested too deeply") from error
+    except RecursionError:  # nested too deeply for a normal form: only the same text counts as the same
+        form = code
     return hashlib.sha256(form.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -80,12 +80,13 @@ def behaviour_key(objective: float, per_instance: Sequence[float | None]) -> str
 
 def measure(code: str) -> Measures:
     """The sizes of ``code``."""
-    tree = parse_code(code)
+    bare = parse_code(code)
     try:
-        bare = normalised(tree)
-        lines = len([line for line in ast.unparse(bare).splitlines() if line.strip()])
-    except RecursionError as error:
-        raise SyntaxError("the code is nested too deeply") from error
+        bare = normalised(bare)
+        text = ast.unparse(bare)
+    except RecursionError:
+        text = code
+    lines = len([line for line in text.splitlines() if line.strip()])
     nodes = [node for node in ast.walk(bare) if not isinstance(node, ast.expr_context | ast.Module)]
     return Measures(
         lines=lines,

@@ -173,4 +173,5 @@ def _form(task: Task, form: Form, *, thought: bool) -> str:
     block = f"```python\n{head}{task.first_line}\n    ...\n    return ...\n```"
     if not thought:
         return f"Answer with one Python function, in this form:\n{block}"
-    return f"Answer with your idea in one sentence in braces, then one Python function, in this form:\n{{your idea}}\n{block}"
+    said = "Answer with your idea in one sentence in braces, then one Python function, in this form:"
+    return f"{said}\n{{your idea}}\n{block}"
