@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
+import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
@@ -40,6 +40,7 @@ from logician_graph.orchestrator import (
 from logician_graph.sandbox import IsolationLevel, LevelProbe, Sandbox, probe_levels, select_sandbox
 from logician_graph.secrets import SecretStore
 from logician_graph.settings import STORABLE, Settings
+from logician_graph.sweeping import purge_deleted, sweep_checkpoints
 from logician_graph.tools import ToolBus, default_bus
 from logician_graph.workspaces import missing_workspace, usable_workspace
 from storage import (
@@ -60,12 +61,11 @@ from storage import (
 )
 
 if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
     from logician_graph.orchestrator.worker import RunWorker
 
 log = logging.getLogger(__name__)
-
-KEEP_DELETED_S = 30 * 24 * 3600.0
-"""How long a deleted thread can be restored."""
 
 
 class Engine:
@@ -97,6 +97,8 @@ class Engine:
         """Why the engine cannot work on runs, or None."""
         self._branches = BranchCache()
         self._worker: RunWorker | None = None
+        self._beside: asyncio.Future[None] | None = None
+        self._stopping = threading.Event()
         self._resources = AsyncExitStack()
 
     @classmethod
@@ -110,7 +112,6 @@ class Engine:
 
     async def start(self) -> None:
         """Start working. Returns as soon as work can be accepted; the heavy parts load behind it."""
-        await asyncio.to_thread(self._purge)
         self.registry.register()
         self._loop.start()
         Engine._current = self
@@ -137,19 +138,21 @@ class Engine:
                 only_own=self._only_own,
             )
             self._worker = worker
-            warming = asyncio.ensure_future(self._warm())
+            self._beside = asyncio.ensure_future(self._work_beside(checkpoints))
             await worker.serve()
-            await warming
         except Exception as error:  # the loop boundary: shown by health, pages and doctor
             self.problem = f"{type(error).__name__}: {error}"
             log.critical("The engine stopped working on runs", exc_info=True)
 
-    async def _warm(self) -> None:
-        """Load what the first tool call needs beside the loop, which it would hold up."""
+    async def _work_beside(self, checkpoints: BaseCheckpointSaver[str]) -> None:
+        """What nobody should wait for: loading what the first tool call needs, then sweeping. In threads of its own."""
         try:
             await asyncio.to_thread(self.bus.warm)
-        except ImportError:
-            log.exception("What the tools need cannot be loaded; their calls will say so")
+            if not self._only_own:
+                await sweep_checkpoints(checkpoints, self.ledger)
+                await asyncio.to_thread(purge_deleted, self.threads, self.artifacts, self._stopping)
+        except Exception:  # nothing that runs depends on it: calls load what is missing, the next start sweeps
+            log.exception("Work beside the runs failed")
 
     async def stop(self) -> None:
         """Drain: running steps finish or are cut at a clean point, runs go on at the next start."""
@@ -161,18 +164,17 @@ class Engine:
         self.database.close()
 
     async def _close(self) -> None:
+        self._stopping.set()
         if self._worker is not None:
             await self._worker.drain()
+        if self._beside is not None:
+            await self._beside
         await self.models.aclose()
         await self._resources.aclose()
 
     def _wake(self) -> None:
         if self._worker is not None:
             self._loop.call(self._worker.wake)
-
-    def _purge(self) -> None:
-        for thread_id in self.threads.purge(deleted_before=now() - KEEP_DELETED_S):
-            shutil.rmtree(self.artifacts(thread_id), ignore_errors=True)
 
     def artifacts(self, thread_id: str) -> Path:
         """Folder of a thread's saved outputs and attachments."""

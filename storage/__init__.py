@@ -4,7 +4,7 @@ Everything durable goes through here: threads and messages, runs and their ledge
 LangGraph checkpoints. The room keeps what it is told and raises when it cannot; it decides nothing.
 """
 
-from storage.checkpoints import open_checkpoints
+from storage.checkpoints import checkpointed, open_checkpoints
 from storage.database import Database, default_url
 from storage.errors import LostOwnership, NotOpen, StorageError
 from storage.ids import new_id, now
@@ -44,6 +44,7 @@ __all__ = [
     "UsageSum",
     "Worker",
     "WorkerRegistry",
+    "checkpointed",
     "default_url",
     "new_id",
     "next_depth",

@@ -50,3 +50,20 @@ async def open_checkpoints(database_url: str, home: Path) -> AsyncGenerator[Base
         saver = AsyncPostgresSaver(pool)  # pyright: ignore[reportArgumentType]
         await saver.setup()
         yield saver
+
+
+async def checkpointed(saver: BaseCheckpointSaver[str]) -> list[str]:
+    """Ids of the runs that have rows. Few: a run has rows only while it waits, or when its end was cut off."""
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    if isinstance(saver, AsyncSqliteSaver):
+        query = "SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes"
+        async with saver.lock, saver.conn.execute(query) as cursor:
+            return [str(row[0]) async for row in cursor]
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+    assert isinstance(saver, AsyncPostgresSaver)
+    tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+    async with saver._cursor() as cursor:  # pyright: ignore[reportPrivateUsage]
+        await cursor.execute(" UNION ".join(f"SELECT thread_id FROM {table}" for table in tables))  # noqa: S608
+        return [str(row["thread_id"]) for row in await cursor.fetchall()]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection, delete, func, literal, or_, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from storage.database import Database
 from storage.ids import new_id, now
-from storage.runs import Run
+from storage.runs import Run, RunEvent
 from storage.threads import Blob, Message, Thread
+
+_FRAME: Any = cast("Any", RunEvent).data[("request", "frame")].as_string()
+"""The blob that a model call names: its system prompt and tools."""
+_SKEW_S = 3600.0
+"""How far the clocks of engines may lie apart."""
 
 
 class ThreadStore:
@@ -77,24 +83,43 @@ class ThreadStore:
         with self.database.read() as session:
             return session.exec(select(func.count()).select_from(Thread).where(col(Thread.deleted_at).is_(None))).one()
 
-    def purge(self, *, deleted_before: float) -> list[str]:
-        """Remove for good what was deleted before a time; returns the ids of those threads."""
+    def expired(self, *, deleted_before: float) -> list[str]:
+        """Threads that were deleted before a time and do not work any more, the longest deleted first."""
+        with self.database.read() as session:
+            return list(session.exec(_expired(deleted_before).order_by(col(Thread.deleted_at), col(Thread.id))))
+
+    def purge(self, thread_ids: Collection[str], *, deleted_before: float) -> bool:
+        """Remove :meth:`expired` threads for good, with what only they need; False when one is not expired any more.
+
+        Blobs that their model calls name go along unless another run names them.
+        """
+        since = now() - _SKEW_S
+        blobs = self._blobs_of_these_alone(thread_ids)
         with self.database.write() as session:
-            ids = list(
-                session.exec(
-                    select(Thread.id).where(
-                        col(Thread.deleted_at) < deleted_before,
-                        col(Thread.id).not_in(
-                            select(Run.thread_id).where(col(Run.status) != "done", col(Run.thread_id).is_not(None))
-                        ),
-                    )
+            connection = session.connection()
+            expired = set(session.exec(_expired(deleted_before).where(col(Thread.id).in_(thread_ids))))
+            if expired != set(thread_ids):
+                return False
+            if blobs:
+                # Whoever is about to name one of them keeps it (see keep_blobs), or finds it gone and writes it again.
+                session.exec(select(Blob.sha256).where(col(Blob.sha256).in_(blobs)).with_for_update()).all()
+                recent = or_(col(Run.finished_at).is_(None), col(Run.finished_at) >= since)
+                blobs -= set(
+                    session.exec(_named_blobs(_runs_beside(thread_ids).where(recent)).where(_FRAME.in_(blobs)))
                 )
-            )
-            if ids:
-                session.connection().execute(delete(Run).where(col(Run.thread_id).in_(ids)))
-                session.connection().execute(delete(Message).where(col(Message.thread_id).in_(ids)))
-                session.connection().execute(delete(Thread).where(col(Thread.id).in_(ids)))
-        return ids
+                connection.execute(delete(Blob).where(col(Blob.sha256).in_(blobs)))
+            connection.execute(delete(Run).where(col(Run.thread_id).in_(thread_ids)))
+            connection.execute(delete(Message).where(col(Message.thread_id).in_(thread_ids)))
+            connection.execute(delete(Thread).where(col(Thread.id).in_(thread_ids)))
+        return True
+
+    def _blobs_of_these_alone(self, thread_ids: Collection[str]) -> set[str]:
+        """Hashes that runs of these threads name and no other does, as of now."""
+        with self.database.read() as session:
+            named = set(session.exec(_named_blobs(select(Run.id).where(col(Run.thread_id).in_(thread_ids)))))
+            if not named:
+                return named
+            return named - set(session.exec(_named_blobs(_runs_beside(thread_ids)).where(_FRAME.in_(named))))
 
     # Messages
 
@@ -168,9 +193,29 @@ class ThreadStore:
             return {blob.sha256: blob.text for blob in session.exec(select(Blob).where(col(Blob.sha256).in_(hashes)))}
 
 
+def _expired(deleted_before: float) -> SelectOfScalar[str]:
+    working = select(Run.thread_id).where(col(Run.status) != "done", col(Run.thread_id).is_not(None))
+    return select(Thread.id).where(col(Thread.deleted_at) < deleted_before, col(Thread.id).not_in(working))
+
+
+def _runs_beside(thread_ids: Collection[str]) -> SelectOfScalar[str]:
+    return select(Run.id).where(or_(col(Run.thread_id).is_(None), col(Run.thread_id).not_in(thread_ids)))
+
+
+def _named_blobs(run_ids: SelectOfScalar[str]) -> SelectOfScalar[str]:
+    """Hashes that model calls of these runs name."""
+    return (
+        select(_FRAME)
+        .where(col(RunEvent.run_id).in_(run_ids), col(RunEvent.type) == "model.started", _FRAME.is_not(None))
+        .distinct()
+    )
+
+
 def keep_blobs(connection: Connection, blobs: Mapping[str, str]) -> None:
     """Keep texts under their hashes in this transaction, whoever else does so at the same moment."""
-    known = set(connection.execute(select(Blob.sha256).where(col(Blob.sha256).in_(blobs))).scalars())
+    kept = select(Blob.sha256).where(col(Blob.sha256).in_(blobs))
+    # Locked against a purge that is about to remove it because nobody names it yet.
+    known = set(connection.execute(kept.with_for_update(read=True, key_share=True)).scalars())
     rows = [{"sha256": sha256, "text": blobs[sha256]} for sha256 in sorted(set(blobs) - known)]
     if rows:
         insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert

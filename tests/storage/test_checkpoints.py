@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel
 
-from storage import Database, open_checkpoints, upgrade
+from storage import Database, checkpointed, open_checkpoints, upgrade
 
 
 class State(TypedDict, total=False):
@@ -56,7 +56,9 @@ async def test_what_a_run_left_is_deleted_and_others_keep_theirs(url: str, tmp_p
     async with open_checkpoints(url, tmp_path) as saver:
         for run_id in ("run-1", "run-2"):
             await _graph(saver, []).ainvoke({"count": 0}, _config(run_id), durability="sync")
+        assert sorted(await checkpointed(saver)) == ["run-1", "run-2"]
         await saver.adelete_thread("run-1")
+        assert await checkpointed(saver) == ["run-2"]
         assert await saver.aget_tuple(_config("run-1")) is None
         assert await saver.aget_tuple(_config("run-2")) is not None
         await saver.adelete_thread("never there")

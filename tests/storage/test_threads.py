@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 from sqlalchemy import func
 from sqlmodel import select
@@ -204,6 +206,12 @@ def test_a_commit_brings_only_the_blobs_that_are_new(ledger: RunLedger, threads:
 # Purging
 
 
+def purge(threads: ThreadStore) -> list[str]:
+    expired = threads.expired(deleted_before=1000.0)
+    assert threads.purge(expired, deleted_before=1000.0)
+    return expired
+
+
 def test_purging_removes_what_belongs_to_a_thread_and_nothing_else(
     database: Database, ledger: RunLedger, threads: ThreadStore
 ) -> None:
@@ -215,25 +223,75 @@ def test_purging_removes_what_belongs_to_a_thread_and_nothing_else(
         )
         ledger.commit(work.id, change, owner="me")
         threads.update(work.thread_id or "", deleted_at=500.0 if work is gone else 1500.0)
-    assert threads.purge(deleted_before=1000.0) == [gone.thread_id]
+    assert purge(threads) == [gone.thread_id]
     with database.read() as session:
         for table, left in ((Thread, 1), (Run, 1), (RunEvent, 2), (Approval, 1), (Intent, 1), (Message, 1)):
             assert session.exec(select(func.count()).select_from(table)).one() == left, table
     assert ledger.get(kept.id) is not None
-    assert threads.purge(deleted_before=1000.0) == []
+    assert purge(threads) == []
+
+
+def named(ledger: RunLedger, work: Run, *blobs: str) -> None:
+    """The run calls its model once with each of these as the frame, and is done."""
+    for blob in blobs:
+        event = ("model.started", {"request": {"frame": blob}})
+        ledger.commit(work.id, Change(events=[event], blobs={blob: "x"}), owner=None)
+    ledger.commit(work.id, Change(run={"status": "done", "finished_at": 400.0}), owner=None)
+
+
+def test_blobs_go_with_the_last_run_that_names_them(ledger: RunLedger, threads: ThreadStore) -> None:
+    gone, kept, working = (rows.claimed(ledger, threads) for _ in range(3))
+    loose = rows.run(kind="evaluation")
+    assert ledger.create(loose, [])
+    named(ledger, gone, "alone", "alone-too", "shared", "working", "loose")
+    named(ledger, kept, "shared", "other")
+    named(ledger, loose, "loose")
+    change = Change(events=[("model.started", {"request": {"frame": "working"}})], blobs={"working": "x"})
+    ledger.commit(working.id, change, owner="me")
+    threads.put_blob("nobody's", "another room's")
+    threads.update(gone.thread_id or "", deleted_at=500.0)
+    assert purge(threads) == [gone.thread_id]
+    every = ["alone", "alone-too", "shared", "working", "loose", "other", "nobody's"]
+    assert sorted(threads.blobs(every)) == ["loose", "nobody's", "other", "shared", "working"]
+
+
+def test_a_blob_that_a_run_begins_to_name_meanwhile_stays(
+    ledger: RunLedger, threads: ThreadStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, late = rows.claimed(ledger, threads), rows.claimed(ledger, threads)
+    named(ledger, gone, "frame")
+    threads.update(gone.thread_id or "", deleted_at=500.0)
+    look = threads._blobs_of_these_alone  # pyright: ignore[reportPrivateUsage]
+
+    def slowly(thread_ids: Collection[str]) -> set[str]:
+        found = look(thread_ids)
+        change = Change(events=[("model.started", {"request": {"frame": "frame"}})], blobs={"frame": "x"})
+        ledger.commit(late.id, change, owner="me")
+        return found
+
+    monkeypatch.setattr(threads, "_blobs_of_these_alone", slowly)
+    assert purge(threads) == [gone.thread_id]
+    assert threads.blobs(["frame"]) == {"frame": "x"}
+
+
+def test_a_thread_that_is_brought_back_meanwhile_is_not_purged(ledger: RunLedger, threads: ThreadStore) -> None:
+    work = rows.claimed(ledger, threads)
+    named(ledger, work, "frame")
+    assert not threads.purge([work.thread_id or ""], deleted_before=1000.0)
+    assert threads.get(work.thread_id or "") is not None and threads.blobs(["frame"]) == {"frame": "x"}
 
 
 def test_a_thread_that_still_works_is_not_purged(ledger: RunLedger, threads: ThreadStore) -> None:
     work = rows.claimed(ledger, threads)
     threads.update(work.thread_id or "", deleted_at=1.0)
-    assert threads.purge(deleted_before=1000.0) == []
+    assert purge(threads) == []
     ledger.commit(work.id, Change(run={"status": "done"}), owner="me")
-    assert threads.purge(deleted_before=1000.0) == [work.thread_id]
+    assert purge(threads) == [work.thread_id]
 
 
 def test_runs_without_a_thread_do_not_hinder_purging(ledger: RunLedger, threads: ThreadStore) -> None:
     assert ledger.create(rows.run(kind="evaluation"), [])
     thread = threads.create()
     threads.update(thread.id, deleted_at=1.0)
-    assert threads.purge(deleted_before=1000.0) == [thread.id]
+    assert purge(threads) == [thread.id]
     assert threads.get(new_id()) is None
