@@ -86,7 +86,7 @@ class ScheduleSettings:
             size=data["size"],
             generations=data["generations"],
             parents=data["parents"],
-            weights={name: weight for name, weight in data["weights"]},
+            weights=dict(data["weights"]),
             seed=data.get("seed", 0),
             in_flight=data.get("in_flight", 8),
         )

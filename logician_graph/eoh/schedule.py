@@ -18,6 +18,7 @@ generator, and one continued from it proposes what the other would have.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -118,7 +119,7 @@ class Schedule(ABC):
 @dataclass(frozen=True, slots=True)
 class _Batch:
     generation: int
-    operators: tuple[Operator, ...]
+    operators: Sequence[Operator]
 
 
 class Generational(Schedule):
@@ -156,23 +157,22 @@ class Generational(Schedule):
 
     def _plan(self) -> list[_Batch]:
         size = self.settings.size
-        batches = [_Batch(0, ("I1",) * (self.rules.initial * size))]
+        batches = [_Batch(0, _repeated("I1", self.rules.initial * size))]
         for generation in range(1, self.settings.generations + 1):
             batches += [_Batch(generation, operators) for operators in self._generation(generation)]
         return batches
 
-    def _generation(self, generation: int) -> list[tuple[Operator, ...]]:
+    def _generation(self, generation: int) -> list[Sequence[Operator]]:
         size = self.settings.size
-        weights = [(operator, weight) for operator, weight in self.settings.weights.items() if weight > 0]
+        operators: list[Operator] = [operator for operator, weight in self.settings.weights.items() if weight > 0]
         rng = self._rng("operators", generation)
-        batches: list[tuple[Operator, ...]]
         if self.name == "paper":
-            batches = [tuple(operator for operator, _ in weights for _ in range(size))]
-        elif self.name == "official-0.1":
-            batches = [(operator,) * size for operator, weight in weights if rng.random() < weight]
-        else:
-            batches = [tuple(_draw_operator(weights, rng) for _ in range(size))]
-        return batches
+            everyone: list[Operator] = [operator for operator in operators for _ in range(size)]
+            return [everyone]
+        if self.name == "official-0.1":
+            running: list[Operator] = [name for name in operators if rng.random() < self.settings.weights[name]]
+            return [_repeated(operator, size) for operator in running]
+        return [_draw_operators(self.settings.weights, size, rng)]
 
     def to_json(self) -> dict[str, Any]:
         """The whole state, individuals by id."""
@@ -188,10 +188,15 @@ class Generational(Schedule):
         }
 
 
-def _draw_operator(weights: Sequence[tuple[Operator, float]], rng: Random) -> Operator:
-    sums = list(accumulate(weight for _, weight in weights))
-    point = rng.random() * sums[-1]
-    return next((operator for (operator, _), upto in zip(weights, sums, strict=True) if point < upto), weights[-1][0])
+def _repeated(operator: Operator, count: int) -> list[Operator]:
+    return [operator] * count
+
+
+def _draw_operators(weights: Mapping[Operator, float], count: int, rng: Random) -> list[Operator]:
+    names: list[Operator] = [name for name, weight in weights.items() if weight > 0]
+    sums = list(accumulate(weights[name] for name in names))
+    points = [rng.random() * sums[-1] for _ in range(count)]
+    return [names[min(bisect_right(sums, point), len(names) - 1)] for point in points]
 
 
 class SteadyState(Schedule):
