@@ -88,12 +88,12 @@ def test_previews_are_the_diff_that_would_be_made(place: Place) -> None:
 
 
 async def test_an_edit_shows_what_it_made(place: Place) -> None:
-    place.write("a.py", "".join(f"line {number}\n" for number in range(1, 21)))
-    output = await place("edit_file", path="a.py", old_text="line 10\n", new_text="ten\nand more\n")
+    place.write("a.txt", "".join(f"line {number}\n" for number in range(1, 21)))
+    output = await place("edit_file", path="a.txt", old_text="line 10\n", new_text="ten\nand more\n")
     assert output.text == (
-        "Edited a.py. It now reads, from line 7:\nline 7\nline 8\nline 9\nten\nand more\nline 11\nline 12\nline 13"
+        "Edited a.txt. It now reads, from line 7:\nline 7\nline 8\nline 9\nten\nand more\nline 11\nline 12\nline 13"
     )
-    assert output.summary == "a.py +2 −1"
+    assert output.summary == "a.txt +2 −1"
     assert output.data == {"replacements": 1, "line": 10}
 
 

@@ -16,6 +16,7 @@ from logician_graph.tools.files import TextFile, exists, read_text, replace_file
 from logician_graph.tools.matching import Match, apply, find, nearest
 from logician_graph.tools.paths import Inside, resolve_inside
 from logician_graph.tools.types import ToolContext, ToolDeclaration, ToolFailed, ToolOutput
+from logician_graph.tools.well_formed import flaw
 
 _CONTEXT = 3
 _SHOWN_LINES = 40
@@ -79,8 +80,10 @@ def _run(inside: Inside, arguments: Mapping[str, Any]) -> ToolOutput:
     diff = unified(inside.shown, before.text, after.text)
     places = f" in {len(matches)} places" if len(matches) > 1 else ""
     first = matches[0]
+    wrong = flaw(inside.shown, after.text)
     return ToolOutput(
-        f"Edited {inside.shown}{places}. It now reads, from line {_first_line(first)}:\n{_shown(after, first)}",
+        f"Edited {inside.shown}{places}. It now reads, from line {_first_line(first)}:\n{_shown(after, first)}"
+        + (f"\n{wrong}" if wrong else ""),
         summary=f"{inside.shown} {counts(diff)}",
         diff=diff,
         data={"replacements": len(matches), "line": first.line},

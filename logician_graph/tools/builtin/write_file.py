@@ -11,6 +11,7 @@ from logician_graph.tools.diffs import counts, unified
 from logician_graph.tools.files import exists, read_text, replace_file
 from logician_graph.tools.paths import Inside, resolve_inside
 from logician_graph.tools.types import ToolContext, ToolDeclaration, ToolFailed, ToolOutput
+from logician_graph.tools.well_formed import flaw
 
 
 class WriteFile:
@@ -71,8 +72,9 @@ def _write(inside: Inside, content: str) -> ToolOutput:
     diff = unified(inside.shown, before or "", content)
     verb = "Created" if before is None else "Overwrote"
     lines = len(content.splitlines())
+    wrong = flaw(inside.shown, content)
     return ToolOutput(
-        f"{verb} {inside.shown} ({lines} lines, {len(data)} bytes).",
+        f"{verb} {inside.shown} ({lines} lines, {len(data)} bytes)." + (f" {wrong}" if wrong else ""),
         summary=f"{inside.shown} {counts(diff)}",
         diff=diff,
         data={"bytes": len(data), "lines": lines, "created": before is None},
