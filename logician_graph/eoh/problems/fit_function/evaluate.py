@@ -35,7 +35,9 @@ def measure(solution: Any, instance: dict[str, Any]) -> float:
     values = np.asarray(solution)
     if values.shape != instance["y"].shape or values.dtype.kind not in "biuf":
         raise ValueError(f"gave an array of shape {values.shape}, {instance['y'].shape} numbers were expected")
-    error = math.sqrt(float(np.mean((values.astype(np.float64) - instance["y"]) ** 2)))
+    with np.errstate(all="ignore"):
+        difference: NDArray[np.float64] = values.astype(np.float64) - instance["y"]
+        error = math.sqrt(float(np.square(difference).mean()))
     if not math.isfinite(error):
         raise ValueError("gave values that are not finite")
     return error
@@ -45,9 +47,10 @@ def _points(raw: Any, number: int) -> dict[str, Any]:
     points: dict[str, Any] = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
     arrays: dict[str, NDArray[np.float64]] = {}
     for key in ("x", "y"):
+        values: Any = points.get(key)
         try:
-            arrays[key] = np.array(points[key], dtype=np.float64)
-        except (KeyError, TypeError, ValueError):
+            arrays[key] = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
             raise ValueError(f"instance {number}: a list of numbers was expected under {key!r}") from None
         if arrays[key].ndim != 1 or not arrays[key].size or not np.isfinite(arrays[key]).all():
             raise ValueError(f"instance {number}: a list of finite numbers was expected under {key!r}")
