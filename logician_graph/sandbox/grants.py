@@ -54,7 +54,7 @@ _ETC = (
     "terminfo",
     "timezone",
 )
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm")  # noqa: S108
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm", "/dev/tty")  # noqa: S108
 
 
 def system_readable() -> tuple[Path, ...]:

@@ -46,7 +46,11 @@ class Launch:
     process: subprocess.Popen[bytes]
     report: int
     """Read end of the report pipe; it ends when the launcher does."""
+    pipe: int
+    """Read end of the command's output. A pipe, so that ``> /dev/stderr`` opens it again as in a terminal: a file that
+    lies outside of what the command may write would be refused, and one inside would be emptied."""
     output: int
+    """The file that keeps the output."""
     private: Path
     """Folder with the command's home and scratch folder; removed afterwards."""
     marker: str
@@ -64,6 +68,7 @@ class Launch:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
         os.close(self.report)
+        os.close(self.pipe)
         os.close(self.output)
 
 
@@ -81,15 +86,19 @@ def launch(level: IsolationLevel, command: Command) -> Launch:
         marker = secrets.token_hex(8)
         report_read, report_write = os.pipe()
         undo.callback(os.close, report_read)
+        pipe_read, pipe_write = os.pipe()
+        undo.callback(os.close, pipe_read)
         try:
             job_file = private / "job.json"
             job_file.write_text(json.dumps(_job(level, command, private, marker, report_write)), encoding="utf-8")
-            process = _popen(job_file, output, report_write, private)
+            process = _popen(job_file, pipe_write, report_write, private)
         finally:
             os.close(report_write)
+            os.close(pipe_write)
         undo.pop_all()
     os.set_blocking(report_read, False)
-    return Launch(process, report_read, output, private, marker)
+    os.set_blocking(pipe_read, False)
+    return Launch(process, report_read, pipe_read, output, private, marker)
 
 
 def remove(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Following a growing output file and cutting it at its bound."""
+"""Moving a command's output into its file, following the file and cutting it at its bound."""
 
 from __future__ import annotations
 
@@ -18,13 +18,36 @@ class OutputFollower:
         self._on_output = on_output
         self._shown = 0
         self._size = 0
+        self._moved = 0
+        self.problem: str | None = None
+        """Why output could not be kept, or None."""
+
+    def move(self, pipe: int) -> bool:
+        """Move at most one chunk from the pipe into the file; False when there is none, or none is wanted any more.
+
+        What comes after a failed write is read and dropped, so that the command does not hang.
+        """
+        if self._moved > self._limit:
+            return False
+        try:
+            chunk = os.read(pipe, _CHUNK)
+        except BlockingIOError:
+            return False
+        self._moved += len(chunk)
+        rest = chunk if self.problem is None else b""
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError as error:
+            self.problem = error.strerror or str(error)
+        return bool(chunk)
 
     def poll(self) -> bool:
         """Show at most one chunk of what is new; says whether the file grew since the last poll."""
         size = os.fstat(self._descriptor).st_size
         grew = size != self._size
         self._size = size
-        # A command can empty its own output (``> /dev/stdout``); go on from where it stands now.
+        # Somebody else can have emptied the file; go on from where it stands now.
         self._shown = min(self._shown, size)
         self._show_chunk()
         return grew

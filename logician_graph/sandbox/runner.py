@@ -64,9 +64,13 @@ class LaunchedSandbox:
         launched = await self._launch(Command(tuple(argv), cwd, policy, output_path, env or {}))
         try:
             follower = OutputFollower(launched.output, policy.output_bytes, on_output)
-            with _Following(launched) as following:
+            with _Following(launched, follower) as following:
                 ended = await _follow(following, follower, started + timeout_s, cancelled)
                 report = following.final_report()
+            while follower.move(launched.pipe):
+                pass
+            if follower.problem is not None:
+                raise SandboxError(f"The command's output could not be kept: {follower.problem}.")
             size = follower.finish(_note(report, ended, policy))
         finally:
             launched.close()
@@ -143,19 +147,26 @@ async def _follow(
 class _Following:
     """Listens to a launcher's report; ``done`` is set when the launcher has ended."""
 
-    def __init__(self, launched: Launch) -> None:
+    def __init__(self, launched: Launch, follower: OutputFollower) -> None:
         self._launched = launched
+        self._follower = follower
         self._received = bytearray()
 
     def __enter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         self.done: asyncio.Future[None] = self._loop.create_future()
         self._loop.add_reader(self._launched.report, self._on_report)
+        self._loop.add_reader(self._launched.pipe, self._on_output)
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self._loop.remove_reader(self._launched.report)
+        self._loop.remove_reader(self._launched.pipe)
         _reap_later(self._launched)
+
+    def _on_output(self) -> None:
+        if not self._follower.move(self._launched.pipe):  # its end, or its bound
+            self._loop.remove_reader(self._launched.pipe)
 
     def _on_report(self) -> None:
         with contextlib.suppress(BlockingIOError):

@@ -75,9 +75,10 @@ class Sandbox(Protocol):
     ) -> CommandResult:
         """Run ``argv`` to its end, its timeout or its cancellation; returns within a bounded time in every case.
 
-        stdin is closed, output goes to ``output_path`` (a file, never a pipe), the child leads its own session; at
-        the end of time TERM then KILL go to the whole group, and left-over background children are killed too.
-        ``on_output`` sees new output while it grows, at most about ten times a second. The child's environment is an
-        allow-list plus ``env``: no key of this process leaks. Raises ``SandboxError`` when the child cannot be made.
+        stdin is closed; output goes through a pipe to ``output_path``, and the pipe's end is never waited for: what
+        stays behind cannot hold up the caller. The child leads its own session; at the end of time TERM then KILL go
+        to the whole group, and left-over background children are killed too. ``on_output`` sees new output while it
+        grows, at most about ten times a second. The child's environment is an allow-list plus ``env``: no key of this
+        process leaks. Raises ``SandboxError`` when the child cannot be made or its output cannot be kept.
         """
         ...

@@ -56,6 +56,46 @@ async def test_a_pipe_ends_as_in_a_terminal(sandbox: Sandbox, run: Runner) -> No
     assert run.output == f"y\n{128 + signal.SIGPIPE}\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("echo b > /dev/stderr", "b\n"),
+        ("echo b > /dev/stdout", "b\n"),
+        ("echo b >> /dev/fd/2", "b\n"),
+        ("echo b > /proc/self/fd/1", "b\n"),
+        ("exec 3>&1; echo b > /dev/fd/3", "b\n"),
+        ("echo b | tee /dev/stderr", "b\nb\n"),
+        (": > /dev/stdout", ""),
+        ("bash -c 'echo b > /dev/stderr' | cat", "b\n"),
+        (f"{sys.executable} -c \"open('/dev/stderr', 'w').write('b\\n')\"", "b\n"),
+    ],
+)
+async def test_the_names_of_the_output_lead_to_it_and_empty_nothing(
+    sandbox: Sandbox, run: Runner, line: str, shown: str
+) -> None:
+    result = await run(sandbox, f"echo a; {line}; echo c $?")
+    assert result.exit_code == 0
+    assert run.output == f"a\n{shown}c 0\n"
+
+
+async def test_there_is_no_terminal(sandbox: Sandbox, run: Runner) -> None:
+    await run(sandbox, "echo x > /dev/tty")
+    assert run.output.rstrip().endswith("/dev/tty: No such device or address")
+
+
+async def test_output_that_cannot_be_kept_is_said_and_hangs_nothing(sandbox: Sandbox, run: Runner) -> None:
+    run.output_path = Path("/dev/full")
+    with pytest.raises(SandboxError, match="could not be kept: No space left"):
+        await run(sandbox, "yes | head -c 300000; echo done > file")
+    assert (run.workspace / "file").read_text(encoding="utf-8") == "done\n"
+
+
+async def test_a_command_that_outruns_the_reader_waits_for_it(sandbox: Sandbox, run: Runner) -> None:
+    result = await run(sandbox, "seq 1 400000")
+    assert run.output == "".join(f"{number}\n" for number in range(1, 400_001))
+    assert result.output_bytes == len(run.output)
+
+
 async def test_stdin_is_closed(sandbox: Sandbox, run: Runner) -> None:
     started = time.monotonic()
     result = await run(sandbox, "cat; read answer; echo status $?; python3 -c 'input()'; true")
@@ -64,11 +104,11 @@ async def test_stdin_is_closed(sandbox: Sandbox, run: Runner) -> None:
     assert time.monotonic() - started < 5
 
 
-async def test_output_is_a_file_and_its_bytes_are_kept(sandbox: Sandbox, run: Runner) -> None:
+async def test_the_bytes_of_the_output_are_kept(sandbox: Sandbox, run: Runner) -> None:
     seen = bytearray()
-    command = r"printf 1; stat -L -c %F /proc/self/fd/1; printf '\xff\xfe\x00\x80caf\xe9\n'"
+    command = r"printf 1; printf '\xff\xfe\x00\x80caf\xe9\n'"
     result = await run(sandbox, command, on_output=seen.extend)
-    assert run.output_path.read_bytes() == b"1regular file\n\xff\xfe\x00\x80caf\xe9\n"
+    assert run.output_path.read_bytes() == b"1\xff\xfe\x00\x80caf\xe9\n"
     assert bytes(seen) == run.output_path.read_bytes()
     assert result.output_bytes == len(seen)
 

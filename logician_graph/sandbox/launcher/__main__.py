@@ -1,4 +1,4 @@
-"""Entry of the launcher: ``python -I -S launcher/ JOB_FILE`` with the control pipe as stdin and the output as stdout.
+"""Entry of the launcher: ``python -I -S launcher/ JOB_FILE`` with the control pipe as stdin, the output's as stdout.
 
 Invariants: the command never sees the job, the control pipe or the report pipe; the report's last line is written
 after the last process of the command is gone; if this process cannot do its work it reports an ``error``.
