@@ -88,8 +88,12 @@ def build_prompt(operator: Operator, task: Task, parents: Sequence[Parent] = (),
     return Prompt(SYSTEM, "\n\n".join(part for part in parts if part))
 
 
-def build_repair(task: Task, code: str | None, error: str, *, form: Form = "fenced", thought: bool = True) -> Prompt:
-    """The one request that shows the model what it wrote and what went wrong. ``code``: None when there was none."""
+def build_repair(task: Task, code: str | None, error: str, *, form: Form = "fenced", thought: bool = False) -> Prompt:
+    """The one request that shows the model what it wrote and what went wrong.
+
+    ``code``: None when there was none. ``thought``: ask for one again; else the thought of the first reply stays, and
+    whatever the model says about its mistake is no idea.
+    """
     shown = f"You wrote this function:\n```python\n{code.rstrip()}\n```" if code else "Your answer held no function."
     ask = "Find the mistake and write the whole function again without it. Keep the idea; change nothing else."
     parts = [_task(task), f"{shown}\n\nIt cannot be used: {error}", ask, _answer(task, form, thought=thought)]
@@ -155,23 +159,22 @@ def _answer(task: Task, form: Form, *, thought: bool) -> str:
     names = ", ".join(task.arguments)
     allowed = " or ".join(task.imports)
     notes = [
-        f"- The function must be named {task.function} and take exactly ({names}).",
-        "- It must return a value on every path and must not change its arguments.",
+        f"- The function is named {task.function} and takes exactly ({names}).",
+        f"- It returns {task.returns.strip().rstrip('.')}, on every path, and does not change its arguments.",
         f"- Import nothing but {allowed}." if allowed else "- Import nothing.",
-        "- No classes, no printing, no input, no files, no examples of use.",
+        "- No classes, no printing, no files, no examples of use.",
     ]
     return "\n".join([_form(task, form, thought=thought), "Notes:", *notes, "Give no other explanation."])
 
 
 def _form(task: Task, form: Form, *, thought: bool) -> str:
+    """In words, without places to fill in: small models copy those and stop."""
     if form == "json":
-        idea = 'in "thought" your idea in one sentence and ' if thought else ""
-        return (
-            f'Answer with a JSON object: {idea}in "code" the whole Python function, beginning with `{task.first_line}`.'
-        )
+        idea = 'in "thought" one sentence that says how the function decides, and ' if thought else ""
+        return f'Answer with a JSON object: {idea}in "code" the complete function, with the line `{task.first_line}`.'
     head = "import numpy as np\n\n" if "numpy" in task.imports else ""
-    block = f"```python\n{head}{task.first_line}\n    ...\n    return ...\n```"
+    block = f"the complete function in a code block that begins like this:\n```python\n{head}{task.first_line}\n```"
     if not thought:
-        return f"Answer with one Python function, in this form:\n{block}"
-    said = "Answer with your idea in one sentence in braces, then one Python function, in this form:"
-    return f"{said}\n{{your idea}}\n{block}"
+        return f"Answer with {block}"
+    said = "First write one sentence in braces, { and }, that says how the function decides."
+    return f"Answer in two parts. {said} Then write {block}"
