@@ -14,6 +14,8 @@ from storage.run_ledger import Change, RunLedger
 from storage.run_overview import ApprovalRow, RunFilter, RunOrder, RunOverview, RunRow, UsageSum
 from storage.runs import Approval, Intent, Run, RunEvent, Worker
 from storage.schema import upgrade
+from storage.studies import Exchange, Sample, Score, Study
+from storage.study_store import StudyStore, Tally
 from storage.thread_store import ThreadStore, next_depth
 from storage.threads import Blob, Message, Thread
 from storage.worker_registry import WorkerRegistry
@@ -24,6 +26,7 @@ __all__ = [
     "Blob",
     "Change",
     "Database",
+    "Exchange",
     "Intent",
     "LostOwnership",
     "Message",
@@ -37,8 +40,13 @@ __all__ = [
     "RunOrder",
     "RunOverview",
     "RunRow",
+    "Sample",
+    "Score",
     "Setting",
     "StorageError",
+    "Study",
+    "StudyStore",
+    "Tally",
     "Thread",
     "ThreadStore",
     "UsageSum",

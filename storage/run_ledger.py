@@ -48,6 +48,8 @@ class Change:
     """Call ids whose open request needs no answer any more."""
     blobs: dict[str, str] = field(default_factory=dict[str, str])
     """Texts by SHA-256; kept once."""
+    rows: list[SQLModel] = field(default_factory=list[SQLModel])
+    """Rows of the room's own tables, written whole: new ones, and those whose primary key is there already."""
     run: dict[str, Any] = field(default_factory=dict[str, Any])
     """Columns of the run to set."""
     closes: Collection[str] = ()
@@ -70,8 +72,12 @@ class RunLedger:
 
     # Writing
 
-    def create(self, run: Run, messages: Sequence[Message], *, leaf_id: str | None = None) -> bool:
+    def create(
+        self, run: Run, messages: Sequence[Message], *, leaf_id: str | None = None, rows: Sequence[SQLModel] = ()
+    ) -> bool:
         """Accept work: the run, what the person wrote and the ``run.queued`` event become durable together.
+
+        ``rows``: of the room's own tables, which may name the run.
 
         ``leaf_id`` moves the thread's shown branch (to the new message, or to the message that is answered again).
         Returns False, having written nothing, when the thread has a run that is not done.
@@ -87,6 +93,9 @@ class RunLedger:
                 session.add_all(messages)
                 session.flush()
                 session.add(run)
+                session.flush()
+                for row in rows:
+                    session.merge(row)
                 session.flush()
                 if run.thread_id is not None:
                     values: dict[str, Any] = {"updated_at": now()}
@@ -122,6 +131,10 @@ class RunLedger:
                     connection.execute(_INSERT_APPROVALS, [_columns(approval) for approval in change.approvals])
                 for call_id in change.withdraw:
                     connection.execute(_WITHDRAW_CALL, {"b_run": run_id, "b_call": call_id, "b_at": now()})
+                if change.rows:
+                    for row in change.rows:
+                        session.merge(row)
+                    session.flush()
                 if change.closes:
                     connection.execute(_WITHDRAW, {"b_run": run_id, "b_at": now()})
                     connection.execute(delete(Intent).where(col(Intent.run_id) == run_id))
@@ -168,11 +181,11 @@ class RunLedger:
         for listener in list(self._listeners):
             listener(run_id, events, messages)
 
-    def claim(self, owner: str, *, reserved_only: bool = False) -> Run | None:
-        """Take the oldest queued run for ``owner`` (with ``reserved_only``, of those reserved for it), or None."""
+    def claim(self, owner: str, *, kind: str = "chat", reserved_only: bool = False) -> Run | None:
+        """Take the oldest queued run of a kind for ``owner`` (``reserved_only``: of those reserved for it), or None."""
         mine = col(Run.reserved_for) == owner
         free = mine if reserved_only else or_(col(Run.reserved_for).is_(None), mine)
-        candidates = select(Run.id).where(col(Run.status) == "queued", free)
+        candidates = select(Run.id).where(col(Run.status) == "queued", col(Run.kind) == kind, free)
         candidates = candidates.order_by(col(Run.created_at), col(Run.id)).limit(1)
         with self.database.read() as session:  # an idle look must not take the write lock
             if session.exec(candidates).first() is None:

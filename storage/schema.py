@@ -16,7 +16,7 @@ from storage.database import Database
 from storage.errors import StorageError
 from storage.ids import now
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision in ``migrations/versions``."""
 
 

@@ -21,13 +21,13 @@ import storage
 from storage import Database, StorageError, ThreadStore, upgrade
 from storage.schema import HEAD
 
-REVISION_2 = '''"""A column more."""
+NEXT_REVISION = '''"""A column more."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "9998"
+down_revision = "{head}"
 branch_labels = None
 depends_on = None
 
@@ -125,10 +125,10 @@ def test_the_password_of_a_database_is_not_in_the_message(tmp_path: Path) -> Non
 def _next_version(folder: Path, ending: str) -> Path:
     """The storage room of a later version of Logician, in a folder of its own."""
     shutil.copytree(Path(storage.__file__).parent, folder / "storage", ignore=shutil.ignore_patterns("__pycache__"))
-    revision = REVISION_2.format(ending=ending)
-    (folder / "storage" / "migrations" / "versions" / "0002_colour.py").write_text(revision, encoding="utf-8")
+    revision = NEXT_REVISION.format(head=HEAD, ending=ending)
+    (folder / "storage" / "migrations" / "versions" / "9998_colour.py").write_text(revision, encoding="utf-8")
     schema = folder / "storage" / "schema.py"
-    schema.write_text(schema.read_text("utf-8").replace(f'HEAD = "{HEAD}"', 'HEAD = "0002"'), encoding="utf-8")
+    schema.write_text(schema.read_text("utf-8").replace(f'HEAD = "{HEAD}"', 'HEAD = "9998"'), encoding="utf-8")
     return folder
 
 
@@ -168,7 +168,7 @@ def test_an_older_database_is_copied_before_it_is_migrated(filled: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     copy = Path(done.stdout.strip())
     assert copy.parent == filled
-    assert (_version(copy), _version(filled / "logician.db")) == (HEAD, "0002")
+    assert (_version(copy), _version(filled / "logician.db")) == (HEAD, "9998")
     with closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("SELECT title FROM threads").fetchall() == [("before",)]
 
