@@ -14,6 +14,8 @@ from dataclasses import dataclass
 MAX_REPLY_CHARS = 200_000
 """What comes after is not read."""
 MAX_THOUGHT_CHARS = 500
+PLACEHOLDER = "One sentence that says how the function decides."
+"""Stands in the prompt where the thought belongs; no thought when it comes back."""
 
 _THINKING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _OBJECT = re.compile(r'^[ \t]*(\{\s*"(?:thought|code)"\s*:)', re.MULTILINE)
@@ -81,13 +83,25 @@ def code_starts(text: str) -> list[int]:
     return starts[:12]
 
 
+def leading_comments(text: str) -> str:
+    """The comment lines before the code, without their marks."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        lines.append(line.strip().lstrip("# "))
+    return " ".join(lines)
+
+
 def find_thought(extracted: Extracted, skipped: str, docstring: str | None) -> str:
     """The idea in one line: said outright, else in braces, else the prose before the code, else the docstring."""
     if extracted.thought is not None:
         return tidy_thought(extracted.thought)
     prose = f"{extracted.prose}\n{skipped}"
-    if match := _BRACED.search(prose):
-        return tidy_thought(match.group(1))
+    for match in _BRACED.finditer(prose):
+        if (thought := tidy_thought(match.group(1))) != PLACEHOLDER:
+            return thought
+    prose = prose.replace(PLACEHOLDER, "")
     for paragraph in re.split(r"\n\s*\n", prose):
         thought = tidy_thought(paragraph)
         if len(thought) >= 8 and not thought.endswith(":"):

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, assert_never
 
+from logician_graph.eoh.extraction import PLACEHOLDER
 from logician_graph.eoh.individual import Operator
 
 Form = Literal["fenced", "json"]
-"""``fenced``: the thought in braces and a fenced block. ``json``: the object of :func:`reply_schema`, for decoding that
-a schema constrains. The reply parser reads both."""
+"""``fenced``: a fenced block that begins with the thought in braces, as a comment. ``json``: the object of
+:func:`reply_schema`, for decoding that a schema constrains. The reply parser reads both."""
 
 SYSTEM = "You design heuristics and write them as short, correct Python functions."
 
@@ -168,13 +169,12 @@ def _answer(task: Task, form: Form, *, thought: bool) -> str:
 
 
 def _form(task: Task, form: Form, *, thought: bool) -> str:
-    """In words, without places to fill in: small models copy those and stop."""
+    """The thought stands inside the block: a small model that writes it in front takes it for the whole answer."""
     if form == "json":
         idea = 'in "thought" one sentence that says how the function decides, and ' if thought else ""
         return f'Answer with a JSON object: {idea}in "code" the complete function, with the line `{task.first_line}`.'
+    idea = f"# {{{PLACEHOLDER}}}\n" if thought else ""
     head = "import numpy as np\n\n" if "numpy" in task.imports else ""
-    block = f"the complete function in a code block that begins like this:\n```python\n{head}{task.first_line}\n```"
-    if not thought:
-        return f"Answer with {block}"
-    said = "First write one sentence in braces, { and }, that says how the function decides."
-    return f"Answer in two parts. {said} Then write {block}"
+    block = f"```python\n{idea}{head}{task.first_line}\n    ...\n    return ...\n```"
+    comment = " Its first line is a comment with your idea in one sentence in braces." if thought else ""
+    return f"Answer with one code block that holds the complete function.{comment} It has this form:\n{block}"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logician_graph.eoh.extraction import Block, code_starts, extract, find_thought
+from logician_graph.eoh.extraction import Block, code_starts, extract, find_thought, leading_comments
 from logician_graph.eoh.mending import FailureKind, Mended, Problem, Reading, callable_with, mend, read, rename
 
 
@@ -70,7 +70,8 @@ def parse_reply(
 
 def rendered(thought: str, code: str) -> str:
     """The reply that says exactly this, in the form that the prompts ask for."""
-    return f"{{{thought}}}\n```python\n{code}```\n"
+    said = f"# {{{thought}}}\n" if thought else ""
+    return f"```python\n{said}{code}```\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class _Attempt:
     block: Block
     reading: Reading
     skipped: str
-    """Lines of the block before its code."""
+    """Lines of the block before its code, and the comments that it begins with."""
 
 
 def _read_block(block: Block) -> tuple[Reading, str]:
@@ -88,7 +89,7 @@ def _read_block(block: Block) -> tuple[Reading, str]:
     for start in code_starts(block.text):
         reading = read("\n".join(lines[start:]))
         if reading.functions():
-            return reading, "\n".join(lines[:start])
+            return reading, "\n".join([*lines[:start], leading_comments(reading.text)])
         if first is None or (reading.tree.body and not first.tree.body):
             first = reading
     assert first is not None

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logician_graph.eoh.extraction import PLACEHOLDER
 from logician_graph.eoh.individual import OPERATORS, Operator
 from logician_graph.eoh.operators import (
     Form,
@@ -38,7 +39,7 @@ def test_every_prompt_has_its_five_parts(operator: Operator, form: Form) -> None
     assert "numpy or math" in prompt.user
     assert all(parent.code.strip() in prompt.user for parent in parents)
     assert all((parent.thought in prompt.user) == (operator != "M3") for parent in parents)
-    assert ("{ and }" in prompt.user) == (form == "fenced" and operator != "M3")
+    assert (PLACEHOLDER in prompt.user) == (form == "fenced" and operator != "M3")
     assert ("JSON" in prompt.user) == (form == "json")
     assert len(prompt.user) < 1700 + sum(len(parent.code) + len(parent.thought) + 40 for parent in parents)
 
@@ -68,7 +69,7 @@ def test_a_repair_shows_the_code_and_the_error() -> None:
 def test_the_form_shown_in_a_prompt_is_itself_no_reply() -> None:
     reply = parse_reply(build_prompt("I1", TASK).user, "score", TASK.arguments)
     assert isinstance(reply, ReplyFailure)
-    assert reply.kind == "syntax_error"
+    assert reply.kind == "no_return"
 
 
 @given(st.text(max_size=60), st.booleans())

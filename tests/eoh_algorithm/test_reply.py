@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from logician_graph.eoh.extraction import PLACEHOLDER
 from logician_graph.eoh.reply import Reply, ReplyFailure, parse_reply, rendered
 
 ARGUMENTS = ["item", "bins"]
@@ -43,7 +44,8 @@ def bad(text: str) -> ReplyFailure:
         f"**Thought:** {THOUGHT}\n\n{BODY}",
         f"1. Idea: {THOUGHT}\n\n   ```python\n   def score(item, bins):\n       return item - bins\n   ```",
         f"```python\n{{{THOUGHT}}}\n{BODY}```",
-        f"```python\n# {{{THOUGHT}}}\n{BODY}```".replace("# ", ""),
+        f"```python\n# {{{THOUGHT}}}\n{BODY}```",
+        f"```python\n# {{{PLACEHOLDER}}}\n# {THOUGHT}\n{BODY}```",
         json.dumps({"thought": THOUGHT, "code": BODY}),
         "```json\n" + json.dumps({"thought": THOUGHT, "code": BODY}, indent=1) + "\n```",
         json.dumps({"thought": THOUGHT, "code": f"```python\n{BODY}```"}),
