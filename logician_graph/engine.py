@@ -122,21 +122,19 @@ class Engine:
     async def _serve(self) -> None:
         try:
             from logician_graph.orchestrator.graph import build_graph
-            from logician_graph.orchestrator.worker import RunWorker
+            from logician_graph.orchestrator.runner import ChatJob
+            from logician_graph.orchestrator.worker import Kind, RunWorker
 
             level = self.settings.sandbox_level
             self.sandbox = await select_sandbox(forced=IsolationLevel(level) if level else None)
             url = self.database.url.render_as_string(hide_password=False)
             checkpoints = await self._resources.enter_async_context(open_checkpoints(url, self.home))
-            worker = RunWorker(
-                self.ledger,
-                self.registry,
-                build_graph(checkpoints),
-                checkpoints,
-                self._open_context,
-                concurrency=lambda: self.settings.max_concurrent_runs,
-                only_own=self._only_own,
+            graph = build_graph(checkpoints)
+            chat = Kind(
+                lambda run: ChatJob(self._open_context(run), graph, checkpoints),
+                slots=lambda: self.settings.max_concurrent_runs,
             )
+            worker = RunWorker(self.ledger, self.registry, {"chat": chat}, only_own=self._only_own)
             self._worker = worker
             self._beside = asyncio.ensure_future(self._work_beside(checkpoints))
             await worker.serve()

@@ -42,6 +42,37 @@ class Ending(StrEnum):
     LOST = "lost"
 
 
+class ChatJob:
+    """The work on one claimed chat run."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        graph: CompiledStateGraph[Any, RunContext, Any, Any],
+        checkpoints: BaseCheckpointSaver[str],
+    ) -> None:
+        self._context = context
+        self._graph = graph
+        self._checkpoints = checkpoints
+        self._control = RunControl()
+
+    def cancel(self) -> None:
+        """Stop at once, keeping what was written."""
+        self._context.cancelled.set()
+
+    def drain(self) -> None:
+        """Stop after the node at hand."""
+        self._control.request_drain()
+
+    def cut(self) -> None:
+        """Leave the node at hand."""
+        self._context.draining.set()
+
+    async def work(self) -> Ending:
+        """Run the graph to its end, to a wait or to a shutdown."""
+        return await execute(self._context, self._graph, self._checkpoints, self._control)
+
+
 async def execute(
     context: RunContext,
     graph: CompiledStateGraph[Any, RunContext, Any, Any],

@@ -9,20 +9,13 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-from langgraph.runtime import RunControl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 from logician_graph.errors import LogicianError
-from logician_graph.orchestrator.context import RunContext
 from logician_graph.orchestrator.events import TRANSIENT
-from logician_graph.orchestrator.runner import Ending, execute
 from storage import Change, Run, RunLedger, StorageError, WorkerRegistry, now
-
-if TYPE_CHECKING:
-    from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.graph.state import CompiledStateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +27,35 @@ BEAT_S = 5.0
 DRAIN_S = 6.0
 """How long running steps may finish on shutdown before their runs are put back as they are."""
 
-OpenContext = Callable[[Run], RunContext]
-"""Makes the context of a claimed run; raises ``LogicianError`` when it cannot be served."""
+
+class Job(Protocol):
+    """The work on one claimed run. All methods are called on the worker's loop."""
+
+    def cancel(self) -> None:
+        """A person stopped the run: settle it soon."""
+        ...
+
+    def drain(self) -> None:
+        """Logician stops: finish the step at hand, then give the run back to the queue."""
+        ...
+
+    def cut(self) -> None:
+        """The step took too long: give the run back as it is."""
+        ...
+
+    async def work(self) -> object:
+        """Work until the run is settled, waits, was given back or belongs to another claim."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of run that this process serves."""
+
+    open: Callable[[Run], Job]
+    """Makes the job of a claimed run; raises ``LogicianError`` when it cannot be served."""
+    slots: Callable[[], int]
+    """How many runs of the kind may be worked on at once."""
 
 
 class RunWorker:
@@ -45,27 +65,21 @@ class RunWorker:
         self,
         ledger: RunLedger,
         registry: WorkerRegistry,
-        graph: CompiledStateGraph[Any, RunContext, Any, Any],
-        checkpoints: BaseCheckpointSaver[str],
-        open_context: OpenContext,
+        kinds: Mapping[str, Kind],
         *,
-        concurrency: Callable[[], int],
         only_own: bool = False,
     ) -> None:
         self._ledger = ledger
         self._registry = registry
-        self._graph = graph
-        self._checkpoints = checkpoints
-        self._open_context = open_context
-        self._concurrency = concurrency
+        self._kinds = kinds
         self._only_own = only_own
         """True in a process that serves just the runs reserved for it and leaves orphans to others."""
         self._wake = asyncio.Event()
         self._stopping = False
         self._heard = 0.0
-        self._tasks: dict[str, asyncio.Task[Ending]] = {}
-        self._contexts: dict[str, RunContext] = {}
-        self._controls: dict[str, RunControl] = {}
+        self._tasks: dict[str, asyncio.Task[object]] = {}
+        self._jobs: dict[str, tuple[str, Job]] = {}
+        """Kind and job of every run being worked on."""
 
     @property
     def running(self) -> int:
@@ -78,9 +92,8 @@ class RunWorker:
 
     def signal_cancel(self, run_id: str) -> None:
         """Stop a run that this worker has. Call it on the worker's loop."""
-        context = self._contexts.get(run_id)
-        if context is not None:
-            context.cancelled.set()
+        if run_id in self._jobs:
+            self._jobs[run_id][1].cancel()
         self.wake()
 
     async def serve(self) -> None:
@@ -101,18 +114,18 @@ class RunWorker:
     async def _rest(self) -> None:
         self._hear_stops()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), ACTIVE_POLL_S if self._contexts else POLL_S)
+            await asyncio.wait_for(self._wake.wait(), ACTIVE_POLL_S if self._jobs else POLL_S)
 
     async def drain(self) -> None:
         """Stop claiming; let steps finish for a moment, then put every run back so that the next start goes on."""
         self._stopping = True
         self.wake()
-        for control in self._controls.values():
-            control.request_drain()
+        for _, job in self._jobs.values():
+            job.drain()
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=DRAIN_S / 2)
-        for context in self._contexts.values():
-            context.draining.set()
+        for _, job in self._jobs.values():
+            job.cut()
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=DRAIN_S / 2)
         for run_id in list(self._tasks):
@@ -146,34 +159,34 @@ class RunWorker:
             await asyncio.sleep(BEAT_S)
 
     def _claim_all(self) -> None:
-        while len(self._tasks) < self._concurrency():
-            run = self._ledger.claim(self._registry.id, reserved_only=self._only_own)
-            if run is None:
-                return
-            self._start(run)
+        for name, kind in self._kinds.items():
+            while sum(busy == name for busy, _ in self._jobs.values()) < kind.slots():
+                run = self._ledger.claim(self._registry.id, kind=name, reserved_only=self._only_own)
+                if run is None:
+                    break
+                self._start(run, kind)
 
-    def _start(self, run: Run) -> None:
+    def _start(self, run: Run, kind: Kind) -> None:
         try:
-            context = self._open_context(run)
+            job = kind.open(run)
         except (LogicianError, OSError, ValueError) as error:
             log.warning("Run %s could not be opened: %s", run.id, error)
             self._reject(run, str(error))
             return
-        control = RunControl()
         if run.cancel_requested:
-            context.cancelled.set()
+            job.cancel()
         earlier = self._tasks.get(run.id)
-        self._contexts[run.id], self._controls[run.id] = context, control
-        task = asyncio.create_task(self._work(context, control, earlier), name=f"run {run.id}")
+        self._jobs[run.id] = (run.kind, job)
+        task = asyncio.create_task(self._work(job, earlier), name=f"run {run.id}")
         self._tasks[run.id] = task
         task.add_done_callback(lambda done: self._forget(run.id, done))
 
-    async def _work(self, context: RunContext, control: RunControl, earlier: asyncio.Task[Ending] | None) -> Ending:
+    async def _work(self, job: Job, earlier: asyncio.Task[object] | None) -> object:
         """Work on a claimed run. ``earlier``: on an older claim of it, from before this engine was thought dead."""
         if earlier is not None:
             earlier.cancel()
             await asyncio.wait({earlier})
-        return await execute(context, self._graph, self._checkpoints, control)
+        return await job.work()
 
     def _reject(self, run: Run, reason: str) -> None:
         """End a run that cannot be served: its model or workspace cannot be had."""
@@ -182,9 +195,9 @@ class RunWorker:
         change = Change(events=[("run.finished", data)], run=values, closes=TRANSIENT)
         self._ledger.commit(run.id, change, owner=self._registry.id, attempt=run.attempt)
 
-    def _forget(self, run_id: str, task: asyncio.Task[Ending]) -> None:
+    def _forget(self, run_id: str, task: asyncio.Task[object]) -> None:
         if self._tasks.get(run_id) is task:
-            del self._tasks[run_id], self._contexts[run_id], self._controls[run_id]
+            del self._tasks[run_id], self._jobs[run_id]
         if not task.cancelled() and (error := task.exception()) is not None:
             # The run could not even be settled (disk full, database gone): a later heartbeat finds it.
             log.critical("Run %s could not be settled: %s", run_id, error)
@@ -192,9 +205,9 @@ class RunWorker:
 
     def _hear_stops(self) -> None:
         """Stops from another process; looked for by the clock, as a busy worker is woken all the time."""
-        if not self._contexts or time.monotonic() - self._heard < ACTIVE_POLL_S:
+        if not self._jobs or time.monotonic() - self._heard < ACTIVE_POLL_S:
             return
         self._heard = time.monotonic()
-        for run in self._ledger.many(list(self._contexts)).values():
+        for run in self._ledger.many(list(self._jobs)).values():
             if run.cancel_requested:
-                self._contexts[run.id].cancelled.set()
+                self._jobs[run.id][1].cancel()

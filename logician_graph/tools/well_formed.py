@@ -15,7 +15,7 @@ _LARGEST = {".json": 500_000, ".py": 100_000, ".toml": 20_000}
 
 
 def flaw(path: str, text: str) -> str | None:
-    """What is wrong with ``text`` as the content of ``path``, as one sentence; None when nothing is."""
+    """What is wrong with ``text`` as the content of ``path``, in words; None when nothing is."""
     kind = PurePosixPath(path).suffix.lower()
     if kind not in _LARGEST or len(text) > _LARGEST[kind] or not text.strip():
         return None
@@ -30,12 +30,16 @@ def flaw(path: str, text: str) -> str | None:
                     warnings.simplefilter("ignore")
                     compile(text, path, "exec", dont_inherit=True)
     except json.JSONDecodeError as error:
-        return f"But it is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        return _asked("JSON", f"{error.msg} at line {error.lineno}, column {error.colno}")
     except tomllib.TOMLDecodeError as error:
-        return f"But it is not valid TOML: {error}."
+        return _asked("TOML", str(error))
     except SyntaxError as error:
         line = (error.text or "").strip()[:120]
-        return f"But it is not valid Python: {error.msg} at line {error.lineno or 1}" + (f": {line}" if line else ".")
+        return _asked("Python", f"{error.msg} at line {error.lineno or 1}" + (f": {line}" if line else ""))
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         return f"But it cannot be read: {str(error) or type(error).__name__}."
     return None
+
+
+def _asked(language: str, why: str) -> str:
+    return f"But it is not valid {language} ({why}). Mend that now."

@@ -189,9 +189,7 @@ _DESCRIBED: dict[str, Callable[[Row, Envelope], None]] = {
     "model.failed": lambda row, data: _put(row, "neurology", row.label, data["error"], "red"),
     "text.reset": lambda row, _: _put(row, "undo", "Streamed text is void", indent=2),
     "message.added": _message,
-    "context.trimmed": lambda row, data: _put(
-        row, "content_cut", "Left out to fit the window", count(data["dropped_turns"], "turn")
-    ),
+    "context.trimmed": lambda row, data: _put(row, "content_cut", "Left out to fit the window", left_out(data)),
     "history.repaired": lambda row, data: _put(row, "healing", "History mended", "; ".join(data["issues"])),
     "gate.decided": _gate,
     "approval.requested": _requested,

@@ -321,7 +321,8 @@ def test_a_run_needs_no_thread(ledger: RunLedger) -> None:
     work = rows.run(kind="evaluation")
     assert ledger.create(work, [])
     assert ledger.create(rows.run(kind="evaluation"), []) is True
-    assert ledger.claim("me").id == work.id  # type: ignore[union-attr]
+    assert ledger.claim("me") is None
+    assert ledger.claim("me", kind="evaluation").id == work.id  # type: ignore[union-attr]
 
 
 def test_ids_of_intents_are_of_their_run(ledger: RunLedger, threads: ThreadStore) -> None:

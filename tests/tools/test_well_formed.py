@@ -12,11 +12,15 @@ from logician_graph.tools.well_formed import flaw
 @pytest.mark.parametrize(
     ("path", "text", "words"),
     [
-        ("config.json", "debug: true\nport: 8080", "not valid JSON: Expecting value at line 1, column 1"),
+        (
+            "config.json",
+            "debug: true\nport: 8080",
+            "not valid JSON (Expecting value at line 1, column 1). Mend that now.",
+        ),
         ("a/B.JSON", '{"a": 1,}', "not valid JSON"),
         ("pyproject.toml", "a = = 1", "not valid TOML"),
-        ("app.py", "def f(:\n    pass\n", "not valid Python: "),
-        ("app.py", "x = 1\nreturn x\n", "not valid Python: 'return' outside function at line 2"),
+        ("app.py", "def f(:\n    pass\n", "not valid Python ("),
+        ("app.py", "x = 1\nreturn x\n", "not valid Python ('return' outside function at line 2"),
         ("app.py", "-" * 90_000 + "1", "cannot be read"),
         ("app.py", "a\x00b", "But it "),
     ],
