@@ -113,7 +113,11 @@ def reply_schema(operator: Operator | None = None) -> dict[str, Any]:
 
 
 def _task(task: Task) -> str:
-    return f"Task: {task.description.strip()}\nThe function returns {task.returns.strip().rstrip('.')}."
+    return f"Task: {task.description.strip()}\nThe function returns {_returns(task)}."
+
+
+def _returns(task: Task) -> str:
+    return " ".join(task.returns.split()).rstrip(".")
 
 
 def _strategy(operator: Operator, count: int) -> str:
@@ -161,7 +165,7 @@ def _answer(task: Task, form: Form, *, thought: bool) -> str:
     allowed = " or ".join(task.imports)
     notes = [
         f"- The function is named {task.function} and takes exactly ({names}).",
-        f"- It returns {task.returns.strip().rstrip('.')}, on every path, and does not change its arguments.",
+        f"- It returns {_returns(task)}, on every path, and does not change its arguments.",
         f"- Import nothing but {allowed}." if allowed else "- Import nothing.",
         "- No classes, no printing, no files, no examples of use.",
     ]
@@ -175,6 +179,6 @@ def _form(task: Task, form: Form, *, thought: bool) -> str:
         return f'Answer with a JSON object: {idea}in "code" the complete function, with the line `{task.first_line}`.'
     idea = f"# {{{PLACEHOLDER}}}\n" if thought else ""
     head = "import numpy as np\n\n" if "numpy" in task.imports else ""
-    block = f"```python\n{idea}{head}{task.first_line}\n    ...\n    return ...\n```"
+    block = f"```python\n{idea}{head}{task.first_line}\n    ...\n    return result  # {_returns(task)}\n```"
     comment = " Its first line is a comment with your idea in one sentence in braces." if thought else ""
     return f"Answer with one code block that holds the complete function.{comment} It has this form:\n{block}"

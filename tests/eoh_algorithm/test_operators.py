@@ -22,7 +22,7 @@ from logician_graph.eoh.operators import (
     parents_wanted,
     reply_schema,
 )
-from logician_graph.eoh.reply import Reply, ReplyFailure, parse_reply, rendered
+from logician_graph.eoh.reply import Reply, parse_reply, rendered
 
 TASK = Task("score", ("item", "bins"), "Score the bins for an item.", "one number for each bin", ("numpy", "math"))
 PARENTS = [Parent(f"Idea number {n}.", f"def score(item, bins):\n    return bins * {n}\n") for n in range(1, 6)]
@@ -66,10 +66,12 @@ def test_a_repair_shows_the_code_and_the_error() -> None:
     assert "held no function" in build_repair(TASK, None, "no function").user
 
 
-def test_the_form_shown_in_a_prompt_is_itself_no_reply() -> None:
+def test_a_prompt_that_comes_back_brings_no_thought() -> None:
+    """It reads as a function, because it is one; it fails when it runs."""
     reply = parse_reply(build_prompt("I1", TASK).user, "score", TASK.arguments)
-    assert isinstance(reply, ReplyFailure)
-    assert reply.kind == "no_return"
+    assert isinstance(reply, Reply)
+    assert PLACEHOLDER not in reply.thought
+    assert "    ...\n    return result  # one number for each bin\n" in reply.code
 
 
 @given(st.text(max_size=60), st.booleans())
