@@ -73,8 +73,9 @@ def _reply_again(context: RunContext, step: int, intent: Intent) -> GraphState:
 
 async def _assemble(context: RunContext, state: GraphState, history: list[Message], squeeze: float) -> Assembled:
     info = await context.provider.info(context.model)
-    made = state.get("repeat", {}).get("made", ()) if info.tool_calling == "constrained" else ()
-    failed, succeeded = ([_call(call) for call in made if call["ok"] is ok] for ok in (False, True))
+    repeat = state.get("repeat", {}) if info.tool_calling == "constrained" else {}
+    made, undoing = repeat.get("made", ()), repeat.get("undoing", ())
+    failed, succeeded = ([_call(call) for call in (*made, *undoing) if call["ok"] is ok] for ok in (False, True))
     return assemble(
         history,
         system=system_prompt(str(context.workspace), context.run.created_at),

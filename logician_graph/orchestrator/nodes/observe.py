@@ -79,4 +79,15 @@ def _repeat(state: GraphState) -> dict[str, Any]:
         "signature": signature,
         "times": before.get("times", 0) + 1 if same else 1,
         "made": [*before.get("made", []), *made][-4:] if failing else made,
+        "undoing": [*before.get("undoing", []), *(_undoing(call) for call in made if call["ok"] and _edits(call))][-6:],
     }
+
+
+def _edits(call: dict[str, Any]) -> bool:
+    return {"old_text", "new_text"} <= call["arguments"].keys()
+
+
+def _undoing(call: dict[str, Any]) -> dict[str, Any]:
+    """The edit that would take this one back: a small model that is done goes on with it, to and fro."""
+    arguments = call["arguments"]
+    return {**call, "arguments": {**arguments, "old_text": arguments["new_text"], "new_text": arguments["old_text"]}}
