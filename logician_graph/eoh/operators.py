@@ -33,6 +33,9 @@ class Task:
     """What it gives back, in words."""
     imports: tuple[str, ...] = ()
     """The modules that a candidate may import."""
+    example: str = ""
+    """A plain valid function, shown where no parent shows what one looks like (I1, repair): without it small models
+    return one number where an array is asked for. Empty: none is shown, as in the paper."""
 
     @property
     def first_line(self) -> str:
@@ -82,7 +85,7 @@ def build_prompt(operator: Operator, task: Task, parents: Sequence[Parent] = (),
         raise ValueError(f"{operator} with {len(shown)} parents")
     parts = [
         _task(task),
-        _parents(shown, with_thought=operator != "M3"),
+        _parents(shown, with_thought=operator != "M3") or _example(task),
         _strategy(operator, len(shown)),
         _answer(task, form, thought=has_thought(operator)),
     ]
@@ -97,8 +100,14 @@ def build_repair(task: Task, code: str | None, error: str, *, form: Form = "fenc
     """
     shown = f"You wrote this function:\n```python\n{code.rstrip()}\n```" if code else "Your answer held no function."
     ask = "Find the mistake and write the whole function again without it. Keep the idea; change nothing else."
-    parts = [_task(task), f"{shown}\n\nIt cannot be used: {error}", ask, _answer(task, form, thought=thought)]
-    return Prompt(SYSTEM, "\n\n".join(parts))
+    parts = [
+        _task(task),
+        _example(task),
+        f"{shown}\n\nIt cannot be used: {error}",
+        ask,
+        _answer(task, form, thought=thought),
+    ]
+    return Prompt(SYSTEM, "\n\n".join(part for part in parts if part))
 
 
 def reply_schema(operator: Operator | None = None) -> dict[str, Any]:
@@ -118,6 +127,12 @@ def _task(task: Task) -> str:
 
 def _returns(task: Task) -> str:
     return " ".join(task.returns.split()).rstrip(".")
+
+
+def _example(task: Task) -> str:
+    if not task.example:
+        return ""
+    return f"A simple function of the right kind, only to show its form:\n```python\n{task.example.strip()}\n```"
 
 
 def _strategy(operator: Operator, count: int) -> str:

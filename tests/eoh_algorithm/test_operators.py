@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import get_args
 
 import jsonschema
@@ -64,6 +65,14 @@ def test_a_repair_shows_the_code_and_the_error() -> None:
     assert "return 1 +" in prompt.user
     assert "SyntaxError: invalid syntax (line 2)" in prompt.user
     assert "held no function" in build_repair(TASK, None, "no function").user
+
+
+def test_an_example_is_shown_where_no_parent_shows_the_form() -> None:
+    task = replace(TASK, example="def score(item, bins):\n    return -bins")
+    assert "return -bins" in build_prompt("I1", task).user
+    assert "return -bins" in build_repair(task, None, "no function").user
+    assert "return -bins" not in build_prompt("M1", task, PARENTS[:1]).user
+    assert "only to show" not in build_prompt("I1", TASK).user
 
 
 def test_a_prompt_that_comes_back_brings_no_thought() -> None:
