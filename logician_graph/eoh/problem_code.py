@@ -25,6 +25,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "measure": ("solution", "instance"),
     "objective": ("values", "instances"),
     "partial_bound": ("values_so_far", "instances"),
+    "calls": ("visible",),
     "evaluate": ("heuristic", "instance"),
 }
 """The functions that ``evaluate.py`` may define. What they are called inside is free, their number is not."""
@@ -46,6 +47,9 @@ class ProblemCode:
     """From one value per instance to the number that selection compares."""
     partial_bound: Callable[[list[float], list[Any]], float] | None
     """From the values of the first instances to a bound that the objective cannot improve past."""
+    calls: Callable[[Any], int] | None
+    """How often ``solve`` calls the heuristic on an instance, where that does not depend on the heuristic: then one that
+    hangs is found out before its whole limit is spent."""
     strict: bool
     """Whether scores are computed where the candidate cannot reach. False with a plain ``evaluate``."""
 
@@ -114,6 +118,7 @@ def load_code(path: Path) -> ProblemCode:
         measure=names["measure"] if evaluate is None else _own_word,
         objective=names.get("objective", _mean),
         partial_bound=names.get("partial_bound"),
+        calls=names.get("calls"),
         strict=evaluate is None,
     )
 

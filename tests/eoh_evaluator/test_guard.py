@@ -77,6 +77,7 @@ HARMLESS = [
     "def f(n):\n    match n:\n        case {'a': [x, *rest]}: return x\n        case int(): return 1\n        case _: return 0\nassert f(3) == 1",
     "import numpy as np\nassert np.r_[1, 2].sum() == 3 and np.c_[[1], [2]].shape == (1, 2)",
     "import numpy as np\nassert isinstance(np.zeros(2), np.ndarray) and np.float64(1).dtype == np.float64 and np.int32(3) == 3",
+    "from typing import Dict, List, Optional, Union\nVector = Union[List[float], None]\nx: Dict[str, Vector] = {}\nOptional[int] | Vector",
     "import copy, operator, statistics, random, time\ncopy.deepcopy([1]); operator.itemgetter(1)([1, 2]); random.random()",
     "import numpy as np\nrng = np.random.default_rng(3); rng.integers(5); np.random.RandomState().rand(2)",
 ]  # fmt: skip

@@ -145,3 +145,33 @@ async def test_a_problem_that_believes_its_candidates_still_gives_each_call_fres
 @pytest.mark.parametrize("value", [SQUARE, "def f(x):\n    import numpy as np\n    return np.int64(x) * np.float32(x)"])
 async def test_numbers_of_numpy_are_numbers(value: str, evaluator: MakeEvaluator) -> None:
     assert (await evaluator().evaluate(value)).objective == 0.0
+
+
+COUNTED = """
+def solve(heuristic, visible): return [heuristic(k) for k in range(1000)]
+def measure(solution, instance): return 0.0
+def calls(visible): return 1000
+"""
+
+
+async def test_one_that_hangs_is_found_out_early_where_the_calls_are_known(evaluator: MakeEvaluator) -> None:
+    one = evaluator(evaluate=COUNTED, seconds=4.0)
+    seen = await one.evaluate("def f(x):\n    while x >= 0: pass")
+    assert (seen.status, seen.error) == ("timeout", "it made 1 of 3000 calls in 0.5 s, an eighth of its time limit")
+    assert 0.5 <= seen.seconds < 1.5
+
+
+async def test_a_slow_start_is_no_hang(evaluator: MakeEvaluator) -> None:
+    """Most of its time goes into its first tenth, and it still gets its whole limit."""
+    one = evaluator(evaluate=COUNTED, seconds=8.0)
+    slow = "def f(x):\n    for _ in range(100_000 if x < 100 else 0): pass\n"
+    assert (await one.evaluate(slow)).status == "valid"
+
+
+async def test_catching_that_only_uses_up_the_limit(evaluator: MakeEvaluator) -> None:
+    one = evaluator(evaluate=COUNTED, seconds=1.0)
+    # A loop without a call in it has no place where Python 3.11 would catch.
+    stubborn = "def f(x):\n    while True:\n        try: sum(range(1000))\n        except: pass"
+    seen = await one.evaluate(stubborn)
+    assert (seen.status, seen.error) == ("timeout", "it did not end within its time limit")
+    assert (await one.evaluate("def f(x): return 1")).status == "valid"

@@ -10,6 +10,7 @@ import __future__
 import ast
 import json
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -39,6 +40,16 @@ class Task:
     seconds: float
     memory_bytes: int
     """On top of what the process holds at its start."""
+    calls: int | None = None
+    """How often the heuristic will be called on the whole set, where that is known."""
+
+
+HOPELESS_AFTER, HOPELESS_SHARE = 1 / 8, 1 / 128
+"""So much of the time limit over and so little of the calls made: the pace is a sixteenth of what it would take."""
+
+
+class _TooSlow(BaseException):
+    """It will not end in time. A candidate that catches this just uses up its limit."""
 
 
 class _Refused(Exception):
@@ -56,6 +67,8 @@ def live(
     try:
         confine.take_places(result, output)
         confine.first_to_go()
+        if task.calls is not None:
+            signal.setitimer(signal.ITIMER_REAL, task.seconds * HOPELESS_AFTER)
         held = confine.address_space()
         means.confine(seconds=task.seconds, memory_bytes=None if held is None else held + task.memory_bytes)
         _run(task, solve, visible, fresh=fresh)
@@ -67,6 +80,8 @@ def live(
 def _run(task: Task, solve: Callable[[Callable[..., Any], Any], Any], visible: Sequence[Any], *, fresh: bool) -> None:
     try:
         heuristic = _defined(task)
+        if task.calls is not None:
+            heuristic = _paced(heuristic, task.calls, task.seconds)
         if fresh:
             heuristic = _with_fresh_arguments(heuristic)
         for instance in visible:
@@ -108,14 +123,32 @@ def _with_fresh_arguments(heuristic: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+def _paced(heuristic: Callable[..., Any], calls: int, seconds: float) -> Callable[..., Any]:
+    made = 0
+
+    def check(*_: object) -> None:
+        if made < calls * HOPELESS_SHARE:
+            after = seconds * HOPELESS_AFTER
+            raise _TooSlow(f"it made {made} of {calls} calls in {after:.1f} s, an eighth of its time limit")
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        nonlocal made
+        made += 1
+        return heuristic(*arguments, **named)
+
+    signal.signal(signal.SIGALRM, check)
+    return called
+
+
 def _told(error: BaseException, code: str) -> bytes:
     if isinstance(error, MemoryError):
         # Free what the frames hold before anything else is allocated.
         error.__traceback__ = None
         return _OUT_OF_MEMORY.encode()
     try:
-        if isinstance(error, _Refused):
-            return json.dumps({"status": "rejected", "error": str(error)[:_MAX_MESSAGE]}).encode()
+        if isinstance(error, _Refused | _TooSlow):
+            status = "rejected" if isinstance(error, _Refused) else "timeout"
+            return json.dumps({"status": status, "error": str(error)[:_MAX_MESSAGE]}).encode()
         message = str(error)[:_MAX_MESSAGE]
         line = _line(error.__traceback__)
         source = code.splitlines()[line - 1].strip()[:120] if line else ""

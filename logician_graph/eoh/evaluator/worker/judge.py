@@ -13,6 +13,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from logician_graph.eoh.evaluator.worker import candidate, wire
@@ -44,11 +45,14 @@ class Judge:
         self._control = control
         self._maximise = maximise
         self._sets: dict[str, list[Any]] = {}
+        self._calls: dict[str, int | None] = {}
 
     def keep(self, name: str, instances: list[Any]) -> int:
         """Take a set of instances; candidates get what the problem lets them see. Returns how many there are."""
-        self._nursery.keep(name, [self._code.visible(instance) for instance in instances])
+        visible = [self._code.visible(instance) for instance in instances]
+        self._nursery.keep(name, visible)
         self._sets[name] = instances
+        self._calls[name] = sum(map(self._code.calls, visible)) if self._code.calls else None
         return len(instances)
 
     def evaluate(self, task: candidate.Task, set_name: str, cut_above: float | None) -> dict[str, Any]:
@@ -59,7 +63,7 @@ class Judge:
         result, result_there = os.pipe()
         output, output_there = os.pipe()
         started = time.monotonic()
-        self._nursery.run(task, set_name, result_there, output_there)
+        self._nursery.run(replace(task, calls=self._calls[set_name]), set_name, result_there, output_there)
         os.close(result_there)
         os.close(output_there)
         outcome: Outcome | None = Outcome("cancelled")
@@ -214,7 +218,7 @@ def _failure(text: bytes) -> Outcome:
         status, error = said["status"], said["error"]
     except (ValueError, RecursionError, TypeError, KeyError):
         status, error = "failed", "it gave no reason"
-    if status not in {"failed", "rejected", "memory"} or not isinstance(error, str):
+    if status not in {"failed", "rejected", "memory", "timeout"} or not isinstance(error, str):
         status, error = "failed", "it gave no reason"
     return Outcome(status, error)
 

@@ -21,7 +21,6 @@ import random
 import statistics
 import sys
 import time
-import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import ModuleType
 from typing import Any, NoReturn
@@ -66,6 +65,22 @@ class _ArrayKind(type):
 
 class Ndarray(metaclass=_ArrayKind):
     """``np.ndarray`` for annotations and ``isinstance``. The real one makes object arrays of any bytes: pointers."""
+
+
+class Word:
+    """A name of ``typing``: annotations and aliases can be made of it, and nothing can be reached through it."""
+
+    def __getitem__(self, _: Any) -> Word:
+        return self
+
+    def __or__(self, _: Any) -> Word:
+        return self
+
+    __ror__ = __or__
+
+
+def _cast(_: object, value: Any) -> Any:
+    return value
 
 
 class _Concatenation:
@@ -147,9 +162,8 @@ abs add and_ concat contains countOf eq floordiv ge getitem gt iadd index indexO
 lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor
 """
 _TYPING = """
-Any Callable Collection Dict Final FrozenSet Generator Iterable Iterator List Literal Mapping NamedTuple NoReturn
-Optional
-Sequence Set Tuple Type TypeVar Union cast
+Any Callable Collection Dict Final FrozenSet Generator Iterable Iterator List Literal Mapping NoReturn Optional Sequence
+Set Tuple Type TypeAlias Union
 """
 _STATISTICS = """
 correlation covariance fmean geometric_mean harmonic_mean linear_regression mean median median_high median_low mode
@@ -218,7 +232,7 @@ def _modules() -> dict[str, Namespace]:
         "statistics": _listed(statistics, _STATISTICS),
         "copy": _listed(copy, "copy deepcopy"),
         "time": _listed(time, "monotonic perf_counter process_time time"),
-        "typing": _listed(typing, _TYPING),
+        "typing": {**{name: Word() for name in _TYPING.split()}, "cast": _cast},
     }
     return {**_numpy(), **{name: Namespace(name, names) for name, names in listed.items()}}
 

@@ -112,6 +112,11 @@ def partial_bound(values_so_far: list[float], instances: list[dict[str, Any]]) -
     return (sum(values_so_far) - sum(bound[: len(values_so_far)])) / sum(bound)
 
 
+def calls(visible: dict[str, Any]) -> int:
+    """One for each item."""
+    return len(visible["items"])
+
+
 def _bounds(instances: list[dict[str, Any]]) -> list[int]:
     return [-(-int(instance["items"].sum()) // instance["capacity"]) for instance in instances]
 
