@@ -32,6 +32,9 @@ LONGER: dict[str, str] = {
 INSIDE: dict[tuple[str, str], str] = {
     ("logician_graph/cli.py", "logician_graph.commands"): "parses for the commands and loads one of them",
     ("logician_graph/engine.py", "logician_graph.orchestrator"): "loads the graph behind the server's start",
+    ("logician_graph/eoh/evaluator/worker/confine.py", "logician_graph.sandbox"): "candidates hold no more than it",
+    ("logician_graph/eoh/evaluator/worker/nursery.py", "logician_graph.sandbox"): "candidates hold no more than it",
+    ("logician_graph/eoh/evaluator/worker/syscalls.py", "logician_graph.sandbox"): "candidates hold no more than it",
 }
 """Who may reach past a room's front door, and why."""
 

@@ -8,6 +8,7 @@ here; on the cluster this house must be installed in the same version.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import itertools
 import uuid
 from collections.abc import Callable
@@ -28,10 +29,9 @@ class DaskEvaluator:
 
     def __init__(self, spec: ProblemSpec, *, scheduler: str) -> None:
         try:
-            import distributed
+            self._distributed: Any = importlib.import_module("distributed")
         except ImportError as error:
             raise SettingsError("a Dask scheduler is set, but the package 'distributed' is not installed") from error
-        self._distributed: Any = distributed
         self._spec = spec
         self._scheduler = scheduler
         self._package = _packed(spec)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import tempfile
 import threading
 from collections.abc import Coroutine, Mapping
@@ -117,6 +118,4 @@ def close(study: str) -> None:
 
 
 def _lacking() -> Lacking:
-    from distributed import get_worker
-
-    return Lacking(get_worker().address)
+    return Lacking(importlib.import_module("distributed").get_worker().address)
