@@ -88,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_exec(commands)
     _add_doctor(commands)
     _add_model(commands)
+    _add_eoh(commands)
     return parser
 
 
@@ -162,6 +163,68 @@ def _add_model(commands: Any) -> None:
     verify = actions.add_parser("verify", help="compare the files that are here with the catalogue's SHA-256")
     verify.add_argument("id", nargs="?", metavar="ID", help="id in the catalogue; default: every model that is here")
     verify.set_defaults(handler=_model_verify)
+
+
+def _add_eoh(commands: Any) -> None:
+    eoh = commands.add_parser(
+        "eoh", help="evolve heuristics, score and export them", description="Evolution of heuristics."
+    )
+    actions = eoh.add_subparsers(title="actions", metavar="ACTION", required=True)
+
+    def action(name: str, words: str, handler: Handler, *, study: bool = True, as_json: bool = True) -> Any:
+        parser = actions.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        if study:
+            parser.add_argument("study", metavar="STUDY", help="id of the study; see `logician eoh list`")
+        if as_json:
+            parser.add_argument("--json", action="store_true", help="JSON on stdout")
+        parser.set_defaults(handler=handler)
+        return parser
+
+    action("list", "the studies of this home", _eoh("list_studies"), study=False)
+    action("problems", "the problems that can be evolved on", _eoh("list_problems"), study=False)
+    init = action("init", "make a new problem folder", _eoh("init"), study=False, as_json=False)
+    init.add_argument("name", metavar="NAME", help="id of the problem: letters, digits and _")
+    init.add_argument("--folder", type=Path, metavar="DIR", help="where to put it; default HOME/problems")
+    run = action("run", "begin a study and work on it here", _eoh("run"), study=False)
+    run.add_argument("problem", metavar="PROBLEM", help="id of a problem, or its folder")
+    _study_limits(run)
+    run.add_argument("--schedule", help="paper, official-0.1, official-0.2 or logician (default)")
+    run.add_argument("--size", type=_positive, metavar="N", help="places in the population")
+    run.add_argument("--generations", type=_positive, metavar="N")
+    run.add_argument("--parents", type=_positive, metavar="N", help="parents that E1 and E2 see")
+    run.add_argument("--population", choices=("single", "islands", "map_elites"))
+    run.add_argument("--seed", type=int, default=0, metavar="N")
+    run.add_argument("--title", default="")
+    _study_limits(action("resume", "go on with a study", _eoh("resume")))
+    action("status", "where a study stands", _eoh("status"))
+    action("best", "the best heuristic of a study", _eoh("best"))
+    export = action("export", "a heuristic as a Python module", _eoh("export"), as_json=False)
+    export.add_argument("--sample", type=int, metavar="N", help="number of the sample; default: the best")
+    action("replay", "repeat a study from its recorded replies, without a model", _eoh("replay"))
+    score = action("score", "what a candidate file is worth", _eoh("score"), study=False)
+    score.add_argument("problem", metavar="PROBLEM", help="id of a problem, or its folder")
+    score.add_argument("candidate", type=Path, metavar="CANDIDATE.py")
+    score.add_argument("--instances", type=Path, action="append", default=[], metavar="FILE")
+    score.add_argument("--set", dest="set_name", metavar="NAME", help="a set of the problem; default: train")
+
+
+def _study_limits(parser: Any) -> None:
+    parser.add_argument("--model", action="append", dest="models", metavar="MODEL", help="may be given several times")
+    parser.add_argument("--samples", type=_positive, metavar="N", help="stop after so many samples")
+    parser.add_argument("--tokens", type=_positive, metavar="N")
+    parser.add_argument("--max-cost", type=float, dest="cost_usd", metavar="USD")
+    parser.add_argument("--hours", type=float, metavar="H")
+    parser.add_argument("--workers", type=_positive, metavar="N", help="candidates measured at once")
+
+
+def _eoh(name: str) -> Handler:
+    def handler(options: argparse.Namespace) -> int:
+        from logician_graph.commands import evolution
+
+        command: Handler = getattr(evolution, name)
+        return command(options)
+
+    return handler
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -11,11 +11,13 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import SecretStr
 
+from logician_graph import eoh
 from logician_graph.engine_loop import EngineLoop
 from logician_graph.errors import Conflict, LogicianError, NotFound, SettingsError, UsageError
 from logician_graph.inference import ProviderCheck
@@ -51,6 +53,7 @@ from storage import (
     Rule,
     Run,
     RunLedger,
+    StudyStore,
     Thread,
     ThreadStore,
     WorkerRegistry,
@@ -63,7 +66,7 @@ from storage import (
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-    from logician_graph.orchestrator.worker import RunWorker
+    from logician_graph.orchestrator.worker import Job, RunWorker
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +104,13 @@ class Engine:
         self._stopping = threading.Event()
         self._resources = AsyncExitStack()
 
+    @cached_property
+    def studies(self) -> eoh.Studies:
+        """Studies of the evolution of heuristics. The room is loaded when it is first entered."""
+        return eoh.Studies(
+            self.ledger, StudyStore(self.database), self.home, self.models.provider, self._wake, self.cancel
+        )
+
     @classmethod
     def current(cls) -> Engine:
         """The engine of this process."""
@@ -134,7 +144,9 @@ class Engine:
                 lambda run: ChatJob(self._open_context(run), graph, checkpoints),
                 slots=lambda: self.settings.max_concurrent_runs,
             )
-            worker = RunWorker(self.ledger, self.registry, {"chat": chat}, only_own=self._only_own)
+            study = Kind(self._open_study, slots=lambda: self.settings.max_concurrent_studies)
+            kinds = {"chat": chat, eoh.KIND: study}
+            worker = RunWorker(self.ledger, self.registry, kinds, only_own=self._only_own)
             self._worker = worker
             self._beside = asyncio.ensure_future(self._work_beside(checkpoints))
             await worker.serve()
@@ -177,6 +189,9 @@ class Engine:
     def artifacts(self, thread_id: str) -> Path:
         """Folder of a thread's saved outputs and attachments."""
         return self.home / "artifacts" / thread_id
+
+    def _open_study(self, run: Run) -> Job:
+        return self.studies.open_job(run)
 
     def _open_context(self, run: Run) -> RunContext:
         options = RunOptions.model_validate(run.options)

@@ -35,6 +35,7 @@ STORABLE: frozenset[str] = frozenset(
         "context_window",
         "index_url",
         "max_concurrent_runs",
+        "max_concurrent_studies",
         "max_cost_usd",
         "max_seconds",
         "max_tokens",
@@ -128,6 +129,8 @@ class Settings(BaseSettings):
     """US dollars per million input tokens served from the provider's cache. Unset: as other input."""
     max_concurrent_runs: int = Field(default=24, ge=1, le=1000)
     """Runs that work at the same time; more wait in the queue."""
+    max_concurrent_studies: int = Field(default=2, ge=1, le=100)
+    """Studies that evolve at the same time; more wait in the queue."""
     log_level: LogLevel = "info"
     """Least severity of the log lines on stderr."""
     auth: Literal["auto", "always"] = "auto"

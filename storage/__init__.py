@@ -15,7 +15,8 @@ from storage.run_overview import ApprovalRow, RunFilter, RunOrder, RunOverview, 
 from storage.runs import Approval, Intent, Run, RunEvent, Worker
 from storage.schema import upgrade
 from storage.studies import Exchange, Sample, Score, Study
-from storage.study_store import StudyStore, Tally
+from storage.study_lines import SampleLine, StudyLines
+from storage.study_store import StudyStore, Tally, advance
 from storage.thread_store import ThreadStore, next_depth
 from storage.threads import Blob, Message, Thread
 from storage.worker_registry import WorkerRegistry
@@ -41,10 +42,12 @@ __all__ = [
     "RunOverview",
     "RunRow",
     "Sample",
+    "SampleLine",
     "Score",
     "Setting",
     "StorageError",
     "Study",
+    "StudyLines",
     "StudyStore",
     "Tally",
     "Thread",
@@ -52,6 +55,7 @@ __all__ = [
     "UsageSum",
     "Worker",
     "WorkerRegistry",
+    "advance",
     "checkpointed",
     "default_url",
     "new_id",

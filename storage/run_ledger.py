@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, bindparam, delete, func, insert, or_, text, update
+from sqlalchemy import CursorResult, Update, bindparam, delete, func, insert, or_, text, update
 from sqlmodel import Session, SQLModel, col, select
 
 from storage.database import Database
@@ -50,6 +50,8 @@ class Change:
     """Texts by SHA-256; kept once."""
     rows: list[SQLModel] = field(default_factory=list[SQLModel])
     """Rows of the room's own tables, written whole: new ones, and those whose primary key is there already."""
+    statements: list[Update] = field(default_factory=list[Update])
+    """Changes of single columns in the room's own tables."""
     run: dict[str, Any] = field(default_factory=dict[str, Any])
     """Columns of the run to set."""
     closes: Collection[str] = ()
@@ -135,6 +137,8 @@ class RunLedger:
                     for row in change.rows:
                         session.merge(row)
                     session.flush()
+                for statement in change.statements:
+                    connection.execute(statement)
                 if change.closes:
                     connection.execute(_WITHDRAW, {"b_run": run_id, "b_at": now()})
                     connection.execute(delete(Intent).where(col(Intent.run_id) == run_id))

@@ -10,13 +10,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import case, delete, func, literal, update
+from sqlalchemy import Update, case, delete, func, literal, update
 from sqlalchemy import select as columns
 from sqlmodel import col, select
 
 from storage.database import Database
 from storage.ids import now
-from storage.runs import Run
+from storage.runs import Run, RunEvent
 from storage.studies import Exchange, Sample, Score, Study
 
 
@@ -35,6 +35,11 @@ class Tally:
     model_seconds: float
     seconds: float
     tries: int
+
+
+def advance(study_id: str, state: dict[str, Any], records: int) -> Update:
+    """The statement that moves a study on; what a person may change meanwhile (title, deletion) is left alone."""
+    return update(Study).where(col(Study.id) == study_id).values(state=state, records=records)
 
 
 class StudyStore:
@@ -121,6 +126,21 @@ class StudyStore:
         )
         with self.database.read() as session:
             return session.exec(wanted).first()
+
+    def best_objective(self, study_id: str, direction: str) -> float | None:
+        """The best recorded objective; None when there is none."""
+        function = func.max if direction == "max" else func.min
+        wanted = columns(function(col(Sample.objective)))
+        wanted = wanted.where(col(Sample.study_id) == study_id, col(Sample.phase) == "recorded")
+        with self.database.read() as session:
+            return session.connection().execute(wanted).scalar_one_or_none()
+
+    def waiting(self, run_id: str | None) -> str | None:
+        """What the run waits for, when that is the last thing it said."""
+        wanted = select(RunEvent).where(col(RunEvent.run_id) == run_id).order_by(col(RunEvent.seq).desc()).limit(1)
+        with self.database.read() as session:
+            last = session.exec(wanted).first()
+        return str(last.data.get("error")) if last is not None and last.type == "study.waiting" else None
 
     def exchanges(self, study_id: str, n: int | None = None) -> list[Exchange]:
         """What was asked and answered, for one sample or for all."""

@@ -68,9 +68,9 @@ async def _execute(task: Task, settings: Settings, narrator: Narrator) -> ExitCo
     await engine.start()
     try:
         run = _submit(engine, task)
-        with _Stopping(lambda: engine.cancel(run.id)):
+        with Stopping(lambda: engine.cancel(run.id)):
             try:
-                async for envelope in _events(engine, run.id):
+                async for envelope in events_of(engine, run.id):
                     narrator.event(envelope)
             except BrokenPipeError:
                 await _give_up(engine, run.id)
@@ -87,12 +87,12 @@ async def _give_up(engine: Engine, run_id: str) -> None:
     engine.cancel(run_id)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_END_S):
-            async for _ in _events(engine, run_id):
+            async for _ in events_of(engine, run_id):
                 pass
 
 
 def _submit(engine: Engine, task: Task) -> Run:
-    model = None if task.model is None else _reference(engine, task.model)
+    model = None if task.model is None else reference_of(engine, task.model)
     thread = engine.new_thread(
         workspace=str(task.workspace.absolute()) if task.workspace is not None else None, mode=task.mode, model=model
     )
@@ -106,7 +106,7 @@ def _submit(engine: Engine, task: Task) -> Run:
     )
 
 
-def _reference(engine: Engine, name: str) -> str:
+def reference_of(engine: Engine, name: str) -> str:
     """The model reference that ``name`` stands for: as it is, else a model of the configured provider."""
     from logician_graph.model_desk import ENDPOINT_PREFIX, LOCAL_PREFIX
 
@@ -119,7 +119,7 @@ def _reference(engine: Engine, name: str) -> str:
     return reference
 
 
-async def _events(engine: Engine, run_id: str) -> AsyncGenerator[Mapping[str, Any]]:
+async def events_of(engine: Engine, run_id: str) -> AsyncGenerator[Mapping[str, Any]]:
     """The run's events until it is done. Raises LogicianError when the engine has stopped working on runs."""
     following = cast("AsyncGenerator[Mapping[str, Any]]", engine.follow(run_id))
     async with contextlib.aclosing(following) as events:
@@ -154,7 +154,7 @@ def _result(engine: Engine, run: Run) -> dict[str, Any]:
     }
 
 
-class _Stopping:
+class Stopping:
     """While it is entered, Ctrl-C and SIGTERM stop the run; a second one gives up waiting for it."""
 
     def __init__(self, stop: Callable[[], object]) -> None:

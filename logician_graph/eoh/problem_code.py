@@ -48,8 +48,8 @@ class ProblemCode:
     partial_bound: Callable[[list[float], list[Any]], float] | None
     """From the values of the first instances to a bound that the objective cannot improve past."""
     calls: Callable[[Any], int] | None
-    """How often ``solve`` calls the heuristic on an instance, where that does not depend on the heuristic: then one that
-    hangs is found out before its whole limit is spent."""
+    """How often ``solve`` calls the heuristic on an instance, where that does not depend on the heuristic: one that
+    hangs is then found out before its whole limit is spent."""
     strict: bool
     """Whether scores are computed where the candidate cannot reach. False with a plain ``evaluate``."""
 

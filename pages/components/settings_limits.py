@@ -37,4 +37,5 @@ def limits(engine: Engine) -> None:
         st.markdown("**All runs together**")
         with st.columns(2)[0]:
             form.number("max_concurrent_runs", "Runs that work at the same time", least=1)
+            form.number("max_concurrent_studies", "Studies that evolve at the same time", least=1)
         form.save()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from logician_graph.orchestrator import left_out
 from pages.components.words import count, duration, money, shortened
 
 Envelope = Mapping[str, Any]
