@@ -108,7 +108,13 @@ class Engine:
     def studies(self) -> eoh.Studies:
         """Studies of the evolution of heuristics. The room is loaded when it is first entered."""
         return eoh.Studies(
-            self.ledger, StudyStore(self.database), self.home, self.models.provider, self._wake, self.cancel
+            self.ledger,
+            StudyStore(self.database),
+            self.home,
+            self.models.provider,
+            self._wake,
+            self.cancel,
+            self.registry.alive,
         )
 
     @classmethod

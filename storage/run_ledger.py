@@ -235,6 +235,33 @@ class RunLedger:
             self._publish(run_id, written, [])
         return True
 
+    def release(self, alive: Collection[str]) -> int:
+        """Let any engine claim what is reserved for engines that are not among ``alive``; returns how many runs."""
+        left = (col(Run.status) == "queued", col(Run.reserved_for).is_not(None), col(Run.reserved_for).not_in(alive))
+        with self.database.read() as session:  # the usual case must not take the write lock
+            if session.exec(select(Run.id).where(*left).limit(1)).first() is None:
+                return 0
+        with self.database.write() as session:
+            moved = session.connection().execute(update(Run).where(*left).values(reserved_for=None))
+            return cast("CursorResult[Any]", moved).rowcount
+
+    def adopt(self, run_id: str, *, alive: Collection[str], reserved_for: str | None) -> bool:
+        """Queue a run anew whose engine is not among ``alive``, for ``reserved_for``; False where it is, or it is done."""
+        with self.database.read() as session:
+            run = session.get(Run, run_id)
+        if run is None or run.status not in ("queued", "running"):
+            return False
+        engine = run.owner if run.status == "running" else run.reserved_for
+        if engine in alive or (run.status == "queued" and engine is None):
+            return False
+        events = [("run.interrupted", {"reason": "Logician stopped while this ran; it goes on now."})]
+        crashed = run.status == "running"
+        if not self.requeue(run_id, events, statuses=(run.status,), attempt=run.attempt, crashed=crashed):
+            return False
+        with self.database.write() as session:
+            session.connection().execute(update(Run).where(col(Run.id) == run_id).values(reserved_for=reserved_for))
+        return True
+
     def answer(self, approval_id: str, answer: dict[str, Any]) -> Approval:
         """Make a person's answer durable and queue its run again. Exactly once: a second answer raises ``NotOpen``."""
         with self._order:

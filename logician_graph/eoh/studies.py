@@ -38,9 +38,11 @@ class Studies:
         find_provider: FindProvider,
         wake: Callable[[], None],
         cancel: Callable[[str], None],
+        alive: Callable[[], set[str]],
     ) -> None:
+        """``alive``: ids of the engines that live."""
         self._ledger, self.store, self._home = ledger, store, home
-        self._find_provider, self._wake, self._cancel = find_provider, wake, cancel
+        self._find_provider, self._wake, self._cancel, self._alive = find_provider, wake, cancel, alive
 
     # Problems
 
@@ -103,9 +105,12 @@ class Studies:
     def resume(self, study_id: str, changes: dict[str, Any] | None = None, *, reserved_for: str | None = None) -> Study:
         """Go on with a study that was stopped, failed or reached a budget. ``changes``: models, budget, workers …"""
         study = self._get(study_id)
-        if self._running(study):
-            raise Conflict("This study is at work already.")
         changes = changes or {}
+        if self._running(study):
+            if changes or not self._ledger.adopt(str(study.run_id), alive=self._alive(), reserved_for=reserved_for):
+                raise Conflict("This study is at work already.")
+            self._wake()
+            return study  # the engine that worked on it was killed
         if fixed := [name for name in changes if name not in _CONTINUABLE]:
             raise UsageError(f"{', '.join(fixed)}: cannot be changed once a study has begun")
         study.settings = read_options({**study.settings, **changes}).model_dump(mode="json")

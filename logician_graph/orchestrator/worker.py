@@ -146,7 +146,8 @@ class RunWorker:
             if self._ledger.requeue(run.id, [event], statuses=("running",), attempt=run.attempt, crashed=True):
                 log.info("Run %s was interrupted and is resumed", run.id)
                 count += 1
-        return count
+        # A command that was killed leaves runs that were reserved for it.
+        return count if self._only_own else count + self._ledger.release(others | {self._registry.id})
 
     async def _beat(self) -> None:
         while True:
