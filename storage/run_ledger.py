@@ -246,7 +246,7 @@ class RunLedger:
             return cast("CursorResult[Any]", moved).rowcount
 
     def adopt(self, run_id: str, *, alive: Collection[str], reserved_for: str | None) -> bool:
-        """Queue a run anew whose engine is not among ``alive``, for ``reserved_for``; False where it is, or it is done."""
+        """Queue a run anew whose engine is not among ``alive``, for ``reserved_for``; False otherwise."""
         with self.database.read() as session:
             run = session.get(Run, run_id)
         if run is None or run.status not in ("queued", "running"):

@@ -12,10 +12,11 @@ from typing import Literal
 
 import streamlit as st
 
-CHAT, APPROVALS, RUNS, SETTINGS = "chat.py", "approvals.py", "runs.py", "settings.py"
+CHAT, APPROVALS, EVOLUTION = "chat.py", "approvals.py", "evolution.py"
+RUNS, SETTINGS = "runs.py", "settings.py"
 """Pages by their file beside ``shell.py``, as ``st.page_link`` and ``st.switch_page`` name them."""
 
-Selected = Literal["thread", "run"]
+Selected = Literal["thread", "run", "study"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,9 @@ NAVIGATION: dict[str, tuple[Entry, ...]] = {
     "Work": (
         Entry(CHAT, "Chat", ":material/forum:", "Give the agent a task and watch it work.", "thread"),
         Entry(APPROVALS, "Approvals", ":material/approval_delegation:", "What waits for you, and what you decided."),
+    ),
+    "Discover": (
+        Entry(EVOLUTION, "Evolution", ":material/genetics:", "Let a model write heuristics, measured.", "study"),
     ),
     "Run": (
         Entry(RUNS, "Runs", ":material/timeline:", "Every run with its trace, tokens and cost.", "run"),
@@ -90,3 +94,9 @@ def go_to_thread(thread_id: str | None) -> None:
     """
     st.session_state.pop("selected_thread", None)
     st.switch_page(CHAT, query_params={"thread": thread_id} if thread_id else None)
+
+
+def go_to_evolution(**query: str) -> None:
+    """Open the evolution page on a study, a sample of it, a comparison or the form, as one step of the history."""
+    st.session_state.pop("selected_study", None)
+    st.switch_page(EVOLUTION, query_params=query or None)

@@ -92,7 +92,7 @@ def _navigation(engine: Engine, current: str) -> None:
             st.caption(group)
             for entry in shown:
                 badge = f" :orange-badge[{waiting}]" if entry.file == places.APPROVALS and waiting else ""
-                target = None if entry.file == current and entry.selects == "run" else places.kept(entry)
+                target = None if entry.file == current and entry.selects in ("run", "study") else places.kept(entry)
                 st.page_link(
                     entry.file, label=entry.title + badge, icon=entry.icon, query_params=target, width="stretch"
                 )
