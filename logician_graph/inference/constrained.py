@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from logician_graph.inference.answer_stream import AnswerStream
@@ -42,7 +43,7 @@ def constrained_schema(tools: Sequence[ToolSpec], *, thought_chars: int = 0) -> 
     With ``thought_chars`` each variant begins with a ``thought`` of at most so many characters.
     """
     answer = ToolSpec(ANSWER, "", {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
-    return {"anyOf": [_variant(tool, thought_chars) for tool in (*tools, answer)]}
+    return {"anyOf": [_variant(_without_switches(tool), thought_chars) for tool in (*tools, answer)]}
 
 
 class ConstrainedDialect:
@@ -55,7 +56,7 @@ class ConstrainedDialect:
         """Plain messages, in which the model's own turns are the JSON that it writes."""
         if not request.tools:
             return request.messages
-        preface = _PREFACE.format(tools=tool_list(request.tools))
+        preface = _PREFACE.format(tools=tool_list([_without_switches(tool) for tool in request.tools]))
         return in_plain_messages(request.messages, preface=preface, say=self._say, after_result=_AFTER_RESULT)
 
     def fields(self, request: ChatRequest) -> dict[str, Any]:
@@ -131,6 +132,14 @@ class ConstrainedReader:
         if shown.tool != ANSWER:
             invalid = (InvalidToolCall(new_call_id(), shown.tool, reply.text, CUT_CALL),)
         return ChatResult(answer, (), invalid, "length", reasoning=reply.reasoning, model=reply.model)
+
+
+def _without_switches(tool: ToolSpec) -> ToolSpec:
+    """The tool without its optional switches: a small model sets every switch that it sees, such as ``replace_all``."""
+    required = set[str](tool.parameters.get("required") or ())
+    properties = cast("dict[str, Any]", tool.parameters.get("properties") or {})
+    kept = {name: what for name, what in properties.items() if name in required or what.get("type") != "boolean"}
+    return replace(tool, parameters={**tool.parameters, "properties": kept})
 
 
 def _variant(tool: ToolSpec, thought_chars: int) -> dict[str, Any]:

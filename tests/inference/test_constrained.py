@@ -18,6 +18,7 @@ from logician_graph.inference import (
     TextDelta,
     ToolCall,
     ToolCallProgress,
+    ToolSpec,
 )
 from logician_graph.inference.constrained import LONGEST_REPLY_TOKENS, ConstrainedDialect, constrained_schema
 from tests.fakes.openai_server import FakeOpenAI, Reply
@@ -201,3 +202,13 @@ async def test_native_calls_are_not_sampled_again(serve: Serve, connect: Connect
     fake = serve(lambda _body: Reply(tool_calls=[("read_file", {"path": "a"})]))
     await result(connect(fake), request(tools=TOOLS, excluded_calls=(FAILED,)))
     assert len(fake.bodies) == 1
+
+
+def test_optional_switches_are_not_offered() -> None:
+    parameters = {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "all": {"type": "boolean"}, "sure": {"type": "boolean"}},
+        "required": ["path", "sure"],
+    }
+    schema = constrained_schema([ToolSpec("edit", "Edit.", parameters)])
+    assert list(schema["anyOf"][0]["properties"]["arguments"]["properties"]) == ["path", "sure"]

@@ -64,7 +64,7 @@ def _repeat(state: GraphState) -> dict[str, Any]:
     calls, results = state.get("calls", []), state.get("results", {})
     before = state.get("repeat") or {}
     signature = "|".join(results[call["id"]]["signature"] for call in calls)
-    made = [
+    made: list[dict[str, Any]] = [
         {
             "id": call["id"],
             "name": call["name"],
@@ -74,11 +74,13 @@ def _repeat(state: GraphState) -> dict[str, Any]:
         for call in calls
     ]
     failing = not any(call["ok"] for call in made)
+    wrote = any(call["ok"] and (_edits(call) or "content" in call["arguments"]) for call in made)
+    kept = before.get("made", [])[-4:] if failing else [] if wrote else [c for c in before.get("made", []) if c["ok"]]
     same = signature == before.get("signature")
     return {
         "signature": signature,
         "times": before.get("times", 0) + 1 if same else 1,
-        "made": [*before.get("made", []), *made][-4:] if failing else made,
+        "made": [*kept, *made][-8:],
         "undoing": [*before.get("undoing", []), *(_undoing(call) for call in made if call["ok"] and _edits(call))][-6:],
     }
 

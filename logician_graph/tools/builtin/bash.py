@@ -29,7 +29,7 @@ class Bash:
         name="bash",
         description=described(
             "Run a shell command in the workspace. No network, no input; temporary files go to $TMPDIR.",
-            {"command": "python3 app.py"},
+            {"command": "ls -l"},
         ),
         parameters={
             "type": "object",

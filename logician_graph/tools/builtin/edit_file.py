@@ -30,7 +30,7 @@ class EditFile:
         name="edit_file",
         description=described(
             "Replace old_text by new_text in a file. old_text must be in the file exactly once.",
-            {"path": "app.py", "old_text": "port = 80", "new_text": "port = 8080"},
+            {"path": "notes.txt", "old_text": "blue car", "new_text": "red car"},
         ),
         parameters={
             "type": "object",

@@ -37,7 +37,7 @@ class Grep:
 
     declaration = ToolDeclaration(
         name="grep",
-        description=described("Search file contents by regular expression.", {"pattern": "def main", "glob": "*.py"}),
+        description=described("Search file contents by regular expression.", {"pattern": "blue car"}),
         parameters={
             "type": "object",
             "properties": {

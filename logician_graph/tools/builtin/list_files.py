@@ -23,7 +23,7 @@ class ListFiles:
 
     declaration = ToolDeclaration(
         name="list_files",
-        description=described("List files and folders.", {"path": "src", "depth": 2}),
+        description=described("List files and folders.", {"path": ".", "depth": 2}),
         parameters={
             "type": "object",
             "properties": {

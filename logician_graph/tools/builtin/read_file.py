@@ -30,7 +30,7 @@ class ReadFile:
 
     declaration = ToolDeclaration(
         name="read_file",
-        description=described("Read a text file.", {"path": "src/app.py"}),
+        description=described("Read a text file.", {"path": "notes.txt"}),
         parameters={
             "type": "object",
             "properties": {

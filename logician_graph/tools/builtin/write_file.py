@@ -21,7 +21,7 @@ class WriteFile:
         name="write_file",
         description=described(
             "Create or overwrite a file with the whole content. To change a part, use edit_file.",
-            {"path": "src/hello.py", "content": "print('hello')\n"},
+            {"path": "notes.txt", "content": "First line\nSecond line\n"},
         ),
         parameters={
             "type": "object",
