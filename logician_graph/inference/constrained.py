@@ -117,12 +117,22 @@ class ConstrainedReader:
         if tool == ANSWER and isinstance(arguments, dict):
             text = str(cast(dict[str, Any], arguments).get("text", ""))
         elif tool in self._known and isinstance(arguments, dict):
-            calls = (ToolCall(new_call_id(), tool, cast(dict[str, Any], arguments)),)
+            calls = (ToolCall(new_call_id(), tool, self._as_text(tool, cast(dict[str, Any], arguments))),)
         else:
             error = f"the reply names no tool that there is: {tool!r}"
             invalid = (InvalidToolCall(new_call_id(), tool, reply.text, error),)
         finish = "tool_calls" if calls or invalid else reply.finish_reason
         return ChatResult(text, calls, invalid, finish, reasoning=reply.reasoning or scrub(thought), model=reply.model)
+
+    def _as_text(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with what was written as JSON in place of a file's text turned into that text."""
+        texts = next((_files(tool) for tool in self._request.tools if tool.name == name), set[str]())
+        return {
+            key: json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+            if key in texts and isinstance(value, dict | list)
+            else value
+            for key, value in arguments.items()
+        }
 
     def _cut(self, reply: ReplyAssembler) -> ChatResult:
         """A reply that ran into the output limit: a partial answer is kept, a partial call is invalid."""
@@ -142,11 +152,24 @@ def _without_switches(tool: ToolSpec) -> ToolSpec:
     return replace(tool, parameters={**tool.parameters, "properties": kept})
 
 
+def _files(tool: ToolSpec) -> set[str]:
+    """Arguments that are the text of a file."""
+    properties = cast("dict[str, Any]", tool.parameters.get("properties") or {})
+    return {name for name, what in properties.items() if "contentMediaType" in what}
+
+
+def _or_json(tool: ToolSpec) -> dict[str, Any]:
+    """The parameters, where a file's text may be written as JSON: a small model shuns quotes that need a backslash."""
+    properties = cast("dict[str, Any]", tool.parameters.get("properties") or {})
+    either = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "array"}]}
+    return {**tool.parameters, "properties": properties | dict.fromkeys(_files(tool), either)}
+
+
 def _variant(tool: ToolSpec, thought_chars: int) -> dict[str, Any]:
     thought = {"thought": {"type": "string", "maxLength": thought_chars}} if thought_chars else {}
     return {
         "type": "object",
-        "properties": {**thought, "tool": {"const": tool.name}, "arguments": dict(tool.parameters)},
+        "properties": {**thought, "tool": {"const": tool.name}, "arguments": _or_json(tool)},
         "required": [*thought, "tool", "arguments"],
         "additionalProperties": False,
     }

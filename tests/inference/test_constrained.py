@@ -21,6 +21,7 @@ from logician_graph.inference import (
     ToolSpec,
 )
 from logician_graph.inference.constrained import LONGEST_REPLY_TOKENS, ConstrainedDialect, constrained_schema
+from logician_graph.inference.wire import ReplyAssembler
 from tests.fakes.openai_server import FakeOpenAI, Reply
 from tests.inference.conftest import READ, WRITE, collect, request, result
 
@@ -212,3 +213,23 @@ def test_optional_switches_are_not_offered() -> None:
     }
     schema = constrained_schema([ToolSpec("edit", "Edit.", parameters)])
     assert list(schema["anyOf"][0]["properties"]["arguments"]["properties"]) == ["path", "sure"]
+
+
+def test_the_text_of_a_file_may_be_written_as_json() -> None:
+    write = ToolSpec(
+        "write_file",
+        "Write.",
+        {
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "content": {"type": "string", "contentMediaType": "text/plain"}},
+            "required": ["path", "content"],
+        },
+    )
+    schema = constrained_schema([write])
+    call: dict[str, Any] = {"tool": "write_file", "arguments": {"path": "a.json", "content": {"port": 80}}}
+    jsonschema.validate(call, schema)
+    jsonschema.validate({"tool": "write_file", "arguments": {"path": "a.txt", "content": "x"}}, schema)
+    reader = ConstrainedDialect().reader(request("x", tools=(write,)))
+    reply = ReplyAssembler(texts=[json.dumps(call)])
+    done = next(part for part in reader.finish(reply) if isinstance(part, ChatResult))
+    assert done.tool_calls[0].arguments == {"path": "a.json", "content": '{\n  "port": 80\n}\n'}

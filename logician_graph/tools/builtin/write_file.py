@@ -25,7 +25,7 @@ class WriteFile:
         ),
         parameters={
             "type": "object",
-            "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+            "properties": {"path": {"type": "string"}, "content": {"type": "string", "contentMediaType": "text/plain"}},
             "required": ["path", "content"],
             "additionalProperties": False,
         },
