@@ -56,7 +56,7 @@ class StudyLines:
         """Differs from before when a sample of the study was proposed, answered or recorded."""
         answered = func.count().filter(col(Sample.phase) == "replied")
         counted = columns(func.count(), answered).where(col(Sample.study_id) == study_id)
-        records = columns(Study.records).where(col(Study.id) == study_id)
+        records = columns(col(Study.records)).where(col(Study.id) == study_id)
         with self._database.read() as session:
             connection = session.connection()
             total, replied = connection.execute(counted).one()
@@ -78,7 +78,7 @@ class StudyLines:
 
     def codes(self, study_id: str, numbers: Collection[int]) -> dict[int, str]:
         """The codes of some samples that have one."""
-        wanted = columns(Sample.n, Sample.code).where(  # pyright: ignore[reportCallIssue, reportArgumentType]
+        wanted = columns(col(Sample.n), col(Sample.code)).where(
             col(Sample.study_id) == study_id, col(Sample.n).in_(list(numbers)), col(Sample.code).is_not(None)
         )
         with self._database.read() as session:

@@ -56,7 +56,7 @@ class ConstrainedDialect:
         """Plain messages, in which the model's own turns are the JSON that it writes."""
         if not request.tools:
             return request.messages
-        preface = _PREFACE.format(tools=tool_list([_without_switches(tool) for tool in request.tools]))
+        preface = _PREFACE.format(tools=tool_list([_told(tool) for tool in request.tools]))
         return in_plain_messages(request.messages, preface=preface, say=self._say, after_result=_AFTER_RESULT)
 
     def fields(self, request: ChatRequest) -> dict[str, Any]:
@@ -150,6 +150,12 @@ def _without_switches(tool: ToolSpec) -> ToolSpec:
     properties = cast("dict[str, Any]", tool.parameters.get("properties") or {})
     kept = {name: what for name, what in properties.items() if name in required or what.get("type") != "boolean"}
     return replace(tool, parameters={**tool.parameters, "properties": kept})
+
+
+def _told(tool: ToolSpec) -> ToolSpec:
+    """The tool as the prompt lists it."""
+    hints = [f' For a .json file give the JSON itself: "{name}": {{"key": "value"}}.' for name in _files(tool)]
+    return replace(_without_switches(tool), description=tool.description + "".join(hints))
 
 
 def _files(tool: ToolSpec) -> set[str]:
