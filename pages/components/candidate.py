@@ -262,10 +262,14 @@ def _scores(facts: Facts, sample: Sample) -> None:
         shown = value(score.objective) if score.objective is not None else outcome_look(score.status).word
         rows.append(
             row(
-                [cell(name), cell(shown, sort=score.objective), cell(percent(gain), sort=gain, look=look), cell(beside)]
+                [
+                    cell(name),
+                    cell(shown, sort=score.objective),
+                    cell(percent(gain), sort=gain, look=look, title=f"Beside {beside}; a plus is better"),
+                ]
             )
         )
-    columns = [column("Set", "wide"), column("This one", "num"), column("vs baseline", "num"), column("Best baseline")]
+    columns = [column("Set", "wide"), column("This one", "num"), column("vs baseline", "num")]
     study_table("Held-out sets", columns, rows, key="candidate_held_out")
 
 

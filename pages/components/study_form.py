@@ -14,7 +14,7 @@ from logician_graph.errors import LogicianError
 from pages.components import places
 from pages.components.study_words import OPERATORS
 from pages.components.study_words import SCHEDULES as SAYINGS
-from pages.components.words import code, count, duration, plain, size
+from pages.components.words import code, count, duration, plain
 from storage import StorageError
 
 _KINDS = {
@@ -52,13 +52,13 @@ def study_form(engine: Engine) -> None:
             "Schedule",
             SCHEDULES[::-1],
             captions=[SAYINGS[one] for one in SCHEDULES[::-1]],
-            format_func=lambda one: "Logician" if one == "logician" else "Paper" if one == "paper" else one.title(),
+            format_func=lambda one: one.capitalize().replace("-", " "),
             key="new_schedule",
         )
         default = default_settings(schedule)
-        with st.grid(3, min_column_width=150, gap="small"):
+        with st.grid(3, min_column_width=120, gap="small"):
             st.number_input(
-                "Places in the population", 1, 1000, None, key="new_size", placeholder=str(default.size),
+                "Population", 1, 1000, None, key="new_size", placeholder=str(default.size),
                 help="How many heuristics survive.",
             )  # fmt: skip
             st.number_input(
@@ -113,7 +113,7 @@ def _problem(problem: Problem) -> None:
         st.code(f"def {problem.signature.text}", language="python", wrap_lines=True)
         st.markdown(plain(problem.description.strip()).replace("\n", "  \n"))
         st.caption(f"Returns {plain(problem.returns)}.")
-        limit = f"at most {duration(problem.limits.seconds)} and {size(problem.limits.memory_mb * 1e6)} per candidate"
+        limit = f"at most {duration(problem.limits.seconds)} and {problem.limits.memory_mb:,} MB per candidate"
         st.table(
             {
                 "Trained on": ", ".join(code(file) for file in problem.sets[TRAIN].files),

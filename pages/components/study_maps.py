@@ -39,7 +39,7 @@ def genealogy_tab(engine: Engine, facts: Facts) -> None:
             "Colour", ("Operator", "Objective"), default="Operator", required=True, key="colour", bind="query-params",
             label_visibility="collapsed",
         )  # fmt: skip
-        failed = st.toggle("Failed ones", False, key="failed", bind="query-params")
+        failed = st.toggle("Failed ones", True, key="failed", bind="query-params")
         widths = [size for size in (100, WINDOW, NODES) if size < facts.records] + [facts.records]
         width = st.selectbox(
             "Records shown",

@@ -84,9 +84,10 @@ def many_samples(database: Database, count: int, *, size: int = 20, problem: str
              "at": at}
         )  # fmt: skip
     usage = {"seconds": count * 3.0, "input_tokens": 200 * count, "output_tokens": 60 * count, "model_calls": count}
+    ended = start + count * 3
     run = {"id": run_id, "kind": "eoh", "status": "done", "outcome": "completed", "options": {"study_id": study_id},
            "reason": f"All {count} samples were made.", "usage": usage, "last_seq": 0, "attempt": 1, "crashes": 0,
-           "cancel_requested": False, "created_at": start, "started_at": start, "finished_at": start + count * 3}  # fmt: skip
+           "cancel_requested": False, "created_at": start, "started_at": start, "finished_at": ended}  # fmt: skip
     settings = {"problem": problem, "models": ["endpoint:fake-model"], "schedule": "logician", "size": size,
                 "generations": max(0, count // size - 2)}  # fmt: skip
     study = {"id": study_id, "run_id": run_id, "title": title or f"{count:,} candidates", "problem": problem,

@@ -1,4 +1,4 @@
-"""Evolution in a real browser: a study from the form, live, its candidates, its tabs, replay, export, stop and resume."""
+"""Evolution in a real browser: a study from the form, live, its candidates and tabs, replay, export, stop, resume."""
 
 from __future__ import annotations
 
@@ -83,6 +83,10 @@ def table(bench: Workbench, label: str) -> Locator:
 
 def tab(bench: Workbench, name: str) -> None:
     bench.page.get_by_role("tab", name=name).click()
+
+
+def at_rest(bench: Workbench) -> None:
+    bench.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
 
 
 def test_an_empty_list_teaches_and_a_study_is_made_and_followed(bench: Workbench) -> None:
@@ -217,6 +221,7 @@ def test_a_study_is_renamed_deleted_and_brought_back(bench: Workbench) -> None:
     bench.field("study_title").fill("Needed after all")
     bench.field("study_title").press("Enter")
     bench.title("Needed after all")
+    at_rest(bench)
     bench.page.locator(".st-key-study_menu button").first.click()
     bench.button("delete_study").click()
     bench.title("Evolution")
