@@ -42,6 +42,7 @@ from logician_graph.orchestrator import (
 from logician_graph.sandbox import IsolationLevel, LevelProbe, Sandbox, probe_levels, select_sandbox
 from logician_graph.secrets import SecretStore
 from logician_graph.settings import STORABLE, Settings
+from logician_graph.study_tools import Evolve, ReadStudy
 from logician_graph.sweeping import purge_deleted, sweep_checkpoints
 from logician_graph.tools import ToolBus, default_bus
 from logician_graph.workspaces import missing_workspace, usable_workspace
@@ -93,6 +94,8 @@ class Engine:
         self.conversations = Conversations(self.ledger, self.threads, self._wake)
         self.registry = WorkerRegistry(self.database, self.home)
         self.bus: ToolBus = default_bus()
+        self.bus.register(Evolve(lambda: self.studies, self.ledger, self.models.default_ref))
+        self.bus.register(ReadStudy(lambda: self.studies))
         self.inspector = Inspector(self.home, self.database, self.ledger, self.threads, self.preferences, self.bus)
         self.sandbox: Sandbox | None = None
         """None until the probe at start has chosen one."""

@@ -52,11 +52,11 @@ class ToolBus:
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
 
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as a provider takes them."""
+    def specs(self, *, short: bool = False) -> tuple[ToolSpec, ...]:
+        """The tools as a provider takes them; ``short``: those that a small model is offered."""
         from logician_graph.inference import ToolSpec
 
-        declarations = [tool.declaration for tool in self._tools.values()]
+        declarations = [tool.declaration for tool in self if tool.declaration.for_small_models or not short]
         return tuple(ToolSpec(each.name, each.description, each.parameters) for each in declarations)
 
     def warm(self) -> None:

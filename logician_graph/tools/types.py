@@ -37,6 +37,8 @@ class ToolDeclaration:
     timeout_s: float
     output_chars: int = 12_000
     icon: str = ":material/build:"
+    for_small_models: bool = True
+    """False: not offered to a model that needs a short list of tools."""
 
 
 @dataclass(frozen=True, slots=True)

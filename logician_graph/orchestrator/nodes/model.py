@@ -79,7 +79,7 @@ async def _assemble(context: RunContext, state: GraphState, history: list[Messag
     return assemble(
         history,
         system=system_prompt(str(context.workspace), context.run.created_at),
-        tools=context.bus.specs(),
+        tools=context.bus.specs(short=info.tool_calling == "constrained"),
         model=context.model,
         window=info.context_window,
         window_from=context.window_from,
