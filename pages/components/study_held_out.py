@@ -39,7 +39,9 @@ def held_out_tab(engine: Engine, facts: Facts) -> None:
             *(_score(facts, name, *_of(scores.get(name))) for name in sets),
         ]
         rows.append(row(cells, opens=str(line.n), href=f"evolution?study={facts.id}&sample={line.n}", lit=best))
-    for name, scores in facts.view.baselines.items():
+    sign = 1 if facts.direction == "min" else -1
+    ranked = sorted(facts.view.baselines.items(), key=lambda one: sign * (_of(one[1].get(TRAIN))[0] or 0.0))
+    for name, scores in ranked:
         cells = [cell(name), cell("baseline", look="muted")]
         cells += [_score(facts, chosen, *_of(scores.get(chosen)), compare=False) for chosen in names]
         rows.append(row(cells))
