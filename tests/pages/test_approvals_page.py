@@ -71,7 +71,7 @@ def test_an_answer_that_came_too_late_is_said_and_leaves_no_rule(open_page: Open
     engine.answer_approval(approval.id, "deny")  # in another tab
     app.button(key=f"inbox_{approval.id}_allow").click().run()
     assert not app.exception
-    assert any("was answered or withdrawn already" in toast.value for toast in app.toast)
+    assert any("This was answered already" in toast.value for toast in app.toast)
     assert engine.preferences.rules() == []
 
 
