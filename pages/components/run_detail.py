@@ -9,6 +9,7 @@ import time
 import streamlit as st
 
 from logician_graph.engine import Engine
+from logician_graph.eoh import KIND as STUDIES
 from logician_graph.errors import LogicianError, NotFound
 from logician_graph.orchestrator import RunOptions
 from pages.components import places
@@ -45,7 +46,8 @@ def run_detail(engine: Engine, run_id: str) -> None:
         return
     _header(engine, run)
     _live(engine, run_id)
-    _options(run)
+    if run.kind != STUDIES:
+        _options(run)
 
 
 def _back() -> None:
@@ -60,12 +62,19 @@ def _close_request() -> None:
 
 def _header(engine: Engine, run: Run) -> None:
     thread = engine.threads.get(run.thread_id) if run.thread_id else None
-    st.title((plain(thread.title) if thread else "") or "Untitled chat", anchor=False)
+    study_id = str(run.options.get("study_id") or "") if run.kind == STUDIES else ""
+    study = engine.studies.store.get(study_id) if study_id else None
+    title = study.title if study else thread.title if thread else ""
+    st.title(plain(title) or ("Study" if study_id else "Untitled chat"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"Run {code(run.id)}")
         if thread and thread.deleted_at is None and places.exists(places.CHAT):
             st.page_link(
                 places.CHAT, label="Open the chat", icon=":material/forum:", query_params={"thread": thread.id}
+            )
+        if study and study.deleted_at is None and places.exists(places.EVOLUTION):
+            st.page_link(
+                places.EVOLUTION, label="Open the study", icon=":material/genetics:", query_params={"study": study.id}
             )
         st.download_button(
             "Events as JSON",
@@ -98,7 +107,8 @@ def _live(engine: Engine, run_id: str) -> None:
         if run.status == "waiting" and places.exists(places.APPROVALS):
             st.page_link(places.APPROVALS, label="Answer it", icon=":material/front_hand:")
     if run.status == "done" and run.reason:
-        (st.error if run.outcome == "failed" else st.warning)(plain(run.reason), icon=f":material/{look(run).icon}:")
+        say = {"failed": st.error, "completed": st.info}.get(str(run.outcome), st.warning)
+        say(plain(run.reason), icon=f":material/{look(run).icon}:")
     _numbers(run)
     _trace(engine, run, now)
     if run.status == "done" and st.session_state.get("watched_run") == run_id:
@@ -142,7 +152,8 @@ def _numbers(run: Run) -> None:
             help=None if usage.get("cost_usd") is not None else "Set prices in the settings to know it.",
         )
         st.metric("Model calls", count(usage.get("model_calls") or 0), border=True)
-        st.metric("Tool calls", count(usage.get("tool_calls") or 0), border=True)
+        if run.kind != STUDIES:
+            st.metric("Tool calls", count(usage.get("tool_calls") or 0), border=True)
 
 
 def _trace(engine: Engine, run: Run, now: float) -> None:

@@ -23,6 +23,7 @@ _TABLE = component(
     css=(_HERE / "run_table.css").read_text(encoding="utf-8"),
     js=(_HERE / "run_table.js").read_text(encoding="utf-8"),
 )
+_KINDS = {"eoh": "Evolution study"}
 
 
 def run_table(rows: Sequence[RunRow], *, key: str) -> tuple[str | None, str | None]:
@@ -40,7 +41,7 @@ def row_data(row: RunRow, now: float, timezone: str | None) -> dict[str, Any]:
     """One row as the browser draws it."""
     run, usage, state = row.run, row.run.usage, look(row.run)
     linked = run.thread_id is not None and not row.deleted and places.exists(places.CHAT)
-    title = row.title or ("Untitled chat" if run.thread_id else run.kind)
+    title = row.title or ("Untitled chat" if run.thread_id else _KINDS.get(run.kind, run.kind))
     return {
         "id": run.id,
         "href": f"runs?run={quote(run.id)}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import get_args
 
 import streamlit as st
@@ -15,7 +16,7 @@ from pages.components.study_tabs import chart, nothing_yet, paint, record_slider
 from pages.components.words import count
 from storage import StudyLines
 
-_MEASURED = 1_000
+_MEASURED = 500
 _FEATURES: dict[str, Feature] = {
     "Nodes of the syntax tree": "nodes",
     "Lines of code": "lines",
@@ -70,10 +71,10 @@ def genealogy_tab(engine: Engine, facts: Facts) -> None:
     st.caption(f"{words} Large points are in the population; click one to see it.")
 
 
-@st.cache_data(max_entries=40_000, show_spinner=False)
-def _sizes(study_id: str, number: int, _code: str) -> dict[str, int] | None:
+@lru_cache(maxsize=8_000)
+def _sizes(code: str) -> dict[str, int] | None:
     try:
-        found = measure(_code)
+        found = measure(code)
     except SyntaxError:
         return None
     return {name: found.get(name) for name in get_args(Feature)}
@@ -82,7 +83,7 @@ def _sizes(study_id: str, number: int, _code: str) -> dict[str, int] | None:
 @st.cache_data(max_entries=32, show_spinner="Measuring the code …")
 def _all_sizes(_engine: Engine, study_id: str, numbers: tuple[int, ...]) -> dict[int, dict[str, int]]:
     codes = StudyLines(_engine.studies.store.database).codes(study_id, numbers)
-    sizes = {number: _sizes(study_id, number, code) for number, code in codes.items()}
+    sizes = {number: _sizes(code) for number, code in codes.items()}
     return {number: found for number, found in sizes.items() if found is not None}
 
 

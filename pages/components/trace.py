@@ -116,14 +116,11 @@ _TOOL_COLORS = {"ok": "green", "error": "red", "denied": "red"}
 
 def _run_started(row: Row, data: Envelope) -> None:
     again = f" again (attempt {data['attempt']})" if data["attempt"] > 1 else ""
-    _put(
-        row,
-        "play_circle",
-        f"Started{again}",
-        f"{data['model']} · {data['mode']} · isolation {data['isolation']}",
-        "blue",
-        indent=0,
-    )
+    if "study_id" in data:
+        words = ", ".join(data["models"])
+    else:
+        words = f"{data['model']} · {data['mode']} · isolation {data['isolation']}"
+    _put(row, "play_circle", f"Started{again}", words, "blue", indent=0)
 
 
 def _run_finished(row: Row, data: Envelope) -> None:
@@ -175,6 +172,17 @@ def _verify_finished(row: Row, data: Envelope) -> None:
     row.detail, row.color = f"{'passed' if data['passed'] else 'failed'}, {ended}", "green" if data["passed"] else "red"
 
 
+def _sample(row: Row, data: Envelope) -> None:
+    objective = "" if data["objective"] is None else f", objective {data['objective']:.5g}"
+    words = f"{data['operator']}, {str(data['outcome']).replace('_', ' ')}{objective}"
+    _put(row, "genetics", f"Sample {data['n']}", words, "green" if data["best"] else "gray")
+
+
+def _score(row: Row, data: Envelope) -> None:
+    worth = "no objective" if data["objective"] is None else f"{data['objective']:.5g}"
+    _put(row, "straighten", data["subject"].replace(":", " ", 1).capitalize(), f"{data['set']}: {worth}", indent=2)
+
+
 _DESCRIBED: dict[str, Callable[[Row, Envelope], None]] = {
     "run.queued": lambda row, _: _put(row, "hourglass_top", "Queued", indent=0),
     "run.started": _run_started,
@@ -204,6 +212,13 @@ _DESCRIBED: dict[str, Callable[[Row, Envelope], None]] = {
     "budget.reached": lambda row, data: _put(
         row, "block", "Budget reached", f"{data['used']:g} of {data['limit']:g} {data['budget']}", "orange"
     ),
+    "study.sample": _sample,
+    "study.survival": lambda row, data: _put(
+        row, "groups", "Survival", f"{data['members']} in the population", indent=2
+    ),
+    "study.score": _score,
+    "study.waiting": lambda row, data: _put(row, "hourglass_top", "Waits for the model", data["error"], "orange"),
+    "study.warning": lambda row, data: _put(row, "warning", "Warning", data["text"], "orange"),
     "loop.detected": lambda row, data: _put(
         row, "sync_problem", "Loop stopped", f"the same {data['tool']} call {data['times']} times", "red"
     ),

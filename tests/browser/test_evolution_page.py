@@ -82,7 +82,7 @@ def table(bench: Workbench, label: str) -> Locator:
 
 
 def tab(bench: Workbench, name: str) -> None:
-    bench.page.get_by_role("tab", name=name).click()
+    bench.page.get_by_role("tab", name=name, exact=True).click()
 
 
 def at_rest(bench: Workbench) -> None:

@@ -249,3 +249,10 @@ def test_a_study_is_deleted_and_brought_back(open_page: Open, knapsack: Engine, 
     app = open_page("evolution.py", study=study.id)
     app.button(key="delete_study").click().run()
     assert knapsack.studies.all() == []
+
+
+def test_the_run_of_a_study_leads_to_the_study(open_page: Open, knapsack: Engine, study: Study) -> None:
+    run_id = str(knapsack.studies.view(study.id).row.run_id)
+    app = open_page("runs.py", run=run_id)
+    assert [title.value for title in app.title] == ["Knapsack, greedy"]
+    assert "Tool calls" not in metrics(app)
