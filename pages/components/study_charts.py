@@ -15,9 +15,9 @@ from pages.components.words import shortened
 from storage import SampleLine
 
 Figure = dict[str, Any]
-MARKERS = 1_500
+MARKERS = 800
 """Candidates drawn in a chart of all of them."""
-_TICKS = 400
+_TICKS = 250
 _BINS = 120
 
 
