@@ -19,6 +19,8 @@ MARKERS = 800
 """Candidates drawn in a chart of all of them."""
 _TICKS = 250
 _BINS = 120
+_LEAST = 5
+"""Samples from which a mean and a spread are drawn, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def _groups(facts: Facts, by: str) -> list[tuple[float, list[SampleLine]]]:
         for line in facts.recorded:
             found.setdefault(line.generation, []).append(line)
         return sorted(found.items())
-    width = max(1, -(-facts.records // _BINS))
+    width = max(_LEAST, -(-facts.records // _BINS))
     parts: dict[float, list[SampleLine]] = {}
     for line in facts.recorded:
         parts.setdefault((((line.record or 1) - 1) // width + 1) * width, []).append(line)

@@ -41,15 +41,15 @@ def genealogy_tab(engine: Engine, facts: Facts) -> None:
             label_visibility="collapsed",
         )  # fmt: skip
         failed = st.toggle("Failed ones", True, key="failed", bind="query-params")
-        widths = [size for size in (100, WINDOW, NODES) if size < facts.records] + [facts.records]
         width = st.selectbox(
             "Records shown",
-            widths if facts.records <= NODES else widths[:-1],
-            index=min(1, len(widths) - 1),
-            format_func=lambda size: f"all {size:,} records" if size == facts.records else f"{size:,} records",
+            (100, WINDOW, NODES),
+            index=1,
+            format_func=lambda size: f"newest {size:,} records",
             key="width",
+            bind="query-params",
             label_visibility="collapsed",
-            width=170,
+            width=210,
         )
     last = record_slider(facts)
     first = max(1, last - int(width) + 1)
