@@ -49,13 +49,15 @@ async function tick(page) {
   const current = await token()
   if (current === null || !atRest(page)) return
   const now = performance.now()
-  for (const part of parts) {
+  const isDue = (part) => {
     const since = now - part.drawnAt
-    if ((current !== part.token && since >= part.soonest) || since >= part.latest) {
-      part.drawnAt = now
-      part.redraw()
-    }
+    return (current !== part.token && since >= part.soonest) || since >= part.latest
   }
+  // One at a time: of two parts that are asked for together, Streamlit redraws only one and drops the other.
+  const next = [...parts].filter(isDue).sort((one, other) => one.drawnAt - other.drawnAt)[0]
+  if (!next) return
+  next.drawnAt = now
+  next.redraw()
 }
 
 export default function (component) {
