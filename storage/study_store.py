@@ -136,8 +136,10 @@ class StudyStore:
             return session.connection().execute(wanted).scalar_one_or_none()
 
     def waiting(self, run_id: str | None) -> str | None:
-        """What the run waits for, when that is the last thing it said."""
-        wanted = select(RunEvent).where(col(RunEvent.run_id) == run_id).order_by(col(RunEvent.seq).desc()).limit(1)
+        """What the run waits for, when no sample came since it said so; scores of held-out sets come meanwhile."""
+        told = col(RunEvent.type) != "study.score"
+        wanted = select(RunEvent).where(col(RunEvent.run_id) == run_id, told).order_by(col(RunEvent.seq).desc())
+        wanted = wanted.limit(1)
         with self.database.read() as session:
             last = session.exec(wanted).first()
         return str(last.data.get("error")) if last is not None and last.type == "study.waiting" else None

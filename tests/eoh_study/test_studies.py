@@ -11,6 +11,7 @@ import pytest
 from logician_graph.eoh import StudyView, planned_samples
 from logician_graph.errors import Conflict, UsageError
 from tests.eoh_study.conftest import Bench
+from tests.fakes.openai_server import Reply
 
 
 def history(view: StudyView) -> list[tuple[Any, ...]]:
@@ -138,3 +139,14 @@ def test_exchanges_are_kept_as_sent_and_received(bench: Bench) -> None:
     assert any(json.dumps(exchanges[0].request["user"]) in body for body in seen)
     assert "priority" in exchanges[0].reply
     assert view.samples[0].n in (-1, 0)
+
+
+def test_a_provider_that_is_away_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logician_graph.eoh.sampling.FIRST_WAIT_S", 0.2)
+    whole = bench.fake.handler
+    bench.fake.handler = lambda _: Reply.failing(503, "away")
+    study = bench.create(budget={"samples": 3})
+    bench.until(lambda: bench.studies.view(study.id).waiting is not None)
+    assert bench.run(study).status == "running"
+    bench.fake.handler = whole
+    assert len([one for one in bench.finished(study).samples if one.n >= 0]) == 3
