@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from logician_graph.eoh.evaluator.process import WorkerDied, WorkerProcess
 from logician_graph.eoh.evaluator.types import Isolation, ProblemSpec, rejected, without_process
 from logician_graph.eoh.types import Evaluation
-from logician_graph.errors import Conflict
+from logician_graph.errors import Conflict, SandboxError
 
 _GRACE_S = 10.0
 """On top of twice the candidate's limit (its run, and the problem's own measuring), before a worker counts as lost."""
@@ -109,7 +109,12 @@ class LocalEvaluator:
         return Evaluation(**answer)
 
     async def _worker(self) -> WorkerProcess:
-        return self._idle.pop() if self._idle else await WorkerProcess.start(self._spec)
+        if self._idle:
+            return self._idle.pop()
+        try:
+            return await WorkerProcess.start(self._spec)
+        except SandboxError:  # it may have been killed while it started, as the system does when memory runs out
+            return await WorkerProcess.start(self._spec)
 
     async def _put_back(self, worker: WorkerProcess, *, fit: bool = True) -> None:
         if fit and not self._closed:

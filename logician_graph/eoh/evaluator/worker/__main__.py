@@ -120,6 +120,8 @@ class _Service:
             return {"count": self._judge.keep(message["name"], instances)}
         except UsageError as error:
             return {"broken": str(error)}
+        except BrokenPipeError:  # the nursery is gone: that is nobody's fault here, and this worker is replaced
+            raise
         except Exception as error:  # noqa: BLE001 -- the problem's own ``visible``
             return {"broken": f"{self._problem.evaluate_file}: visible failed: {type(error).__name__}: {error}"}
 
