@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -111,7 +112,8 @@ def _problem(problem: Problem) -> None:
     with st.container(border=True, key="problem_card"):
         st.markdown(f"**{plain(problem.title)}** · {'lower' if problem.direction == 'min' else 'higher'} is better")
         st.code(f"def {problem.signature.text}", language="python", wrap_lines=True)
-        st.markdown(plain(problem.description.strip()).replace("\n", "  \n"))
+        unfolded = re.sub(r"(?<![.:])\n", " ", problem.description.strip())  # the file's own width is not the page's
+        st.markdown(plain(unfolded).replace("\n", "  \n"))
         st.caption(f"Returns {plain(problem.returns)}.")
         limit = f"at most {duration(problem.limits.seconds)} and {problem.limits.memory_mb:,} MB per candidate"
         st.table(
